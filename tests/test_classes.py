@@ -7,7 +7,7 @@ import typing
 
 import pytest
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,3 +211,73 @@ def test_a_class_that_is_derived_is_made_by_the_one_above():
 
     assert [Larger("sage").tea for _ in range(20)] == ["sage"] * 20
     assert [Larger().tea for _ in range(20)] == ["mint"] * 20
+
+
+class Spoon(NamedTuple):
+    """One with a default and a method."""
+
+    length: int
+    wood: str = "beech"
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it reaches the ground of a pot."""
+        return self.length > 20
+
+
+class StandardSpoon(typing.NamedTuple):
+    """The same by the standard library."""
+
+    length: int
+    wood: str = "beech"
+
+
+class Ladle(Spoon):
+    """One that is made in a way of its own."""
+
+    def __new__(cls, length):
+        """Longer than was asked for."""
+        return super().__new__(cls, length + 10)
+
+
+def test_named_tuples_are_what_the_standard_library_makes():
+    """The same values, names, defaults, text, order and errors, before the first is made and after."""
+    with pytest.raises(TypeError) as ours:
+        Spoon()
+    with pytest.raises(TypeError) as theirs:
+        StandardSpoon()
+    assert str(ours.value) == str(theirs.value).replace("Standard", "")
+    one, same = Spoon(12), StandardSpoon(12)
+    assert one == same == (12, "beech") == Spoon(wood="beech", length=12)
+    assert repr(one) == repr(same).replace("Standard", "")
+    assert (one.length, one.wood, one.is_long, Spoon(30).is_long) == (12, "beech", False, True)
+    assert Spoon._fields == StandardSpoon._fields == Spoon.__match_args__
+    assert Spoon._field_defaults == StandardSpoon._field_defaults
+    assert typing.get_type_hints(Spoon) == typing.get_type_hints(StandardSpoon)
+    assert one._replace(wood="ash") == same._replace(wood="ash") == Spoon._make([12, "ash"])
+    assert one._asdict() == same._asdict()
+    assert Spoon.__doc__ == "One with a default and a method."
+    assert isinstance(one, tuple)
+    assert not hasattr(one, "__dict__")
+
+
+def test_named_tuples_refuse_what_the_standard_librarys_refuse():
+    """A value too many or too few, a name that is no field's, and to be changed."""
+    for wrong in (lambda kind: kind(1, "ash", 2), lambda kind: kind(1, height=2), lambda kind: kind._make([1])):
+        with pytest.raises(TypeError) as ours:
+            wrong(Spoon)
+        with pytest.raises(TypeError) as theirs:
+            wrong(StandardSpoon)
+        assert str(ours.value) == str(theirs.value).replace("Standard", "")
+    with pytest.raises(ValueError, match="unexpected field names"):
+        Spoon(1)._replace(height=2)
+    with pytest.raises(AttributeError):
+        Spoon(1).length = 2
+
+
+def test_named_tuples_are_copied_and_derived_from():
+    """Pickled, copied deeply, and with a `__new__` of their own."""
+    one = Spoon(12, "ash")
+    assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one
+    assert type(pickle.loads(pickle.dumps(one))) is Spoon
+    assert repr(Ladle(5)) == "Ladle(length=15, wood='beech')"

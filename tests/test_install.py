@@ -96,11 +96,11 @@ def test_a_program_in_an_environment_of_its_own_is_changed_by_who_made_it(monkey
 
 def test_anywhere_else_it_is_this_interpreters_pip(monkeypatch):
     """A hint works whatever `pip` of the path is: it names the interpreter; quoted where its path has a blank."""
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: True)
+    monkeypatch.setattr("importlib.machinery.PathFinder.find_spec", lambda _: True)
     assert install("office") == f"{sys.executable} -m pip install 'brimful[office]'"
     monkeypatch.setattr(sys, "executable", "/my programs/python")
     assert install() == "\"/my programs/python\" -m pip install 'brimful'"
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.machinery.PathFinder.find_spec", lambda _: None)
     assert install() == "uv pip install --python \"/my programs/python\" 'brimful'"
 
 

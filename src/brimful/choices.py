@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, fields
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from brimful.classes import NamedTuple
 from brimful.errors import SettingError, choose
 
 Kind = Literal["int", "float", "bool", "text", "texts"]

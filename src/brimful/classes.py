@@ -4,12 +4,13 @@ The standard library writes every method of a dataclass as text and compiles it,
 whether it is a field's: a hundred classes took longer to make than a question takes to answer. Here only `__init__` is
 compiled, when it has been called some times; the other methods are the same functions for all classes, over the names
 of the fields. What the standard library knows of a dataclass (`fields`, `replace`, `match`) it knows of these too.
+Named tuples likewise: the standard library compiles a method and every annotation of each.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from operator import attrgetter, ge, gt, le, lt
 from reprlib import recursive_repr
@@ -18,7 +19,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414  (for type checkers it is that one)
+    from typing import NamedTuple as NamedTuple  # noqa: PLC0414  (likewise)
 else:
+    from _collections import _tuplegetter  # as `collections.namedtuple` reads a field
 
     def dataclass(
         cls: type | None = None,
@@ -67,6 +70,80 @@ else:
             return fresh
 
         return made if cls is None else made(cls)
+
+    class _NamedTuples(type):
+        """Makes named tuples; what makes an instance of one is compiled when the first is made."""
+
+        def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
+            hints = body["__annotations__"] if "__annotations__" in body else type(name, (), dict(body)).__annotations__
+            names = tuple(hints)  # from 3.14 on a class makes its annotations when it is asked
+            defaults = {each: body.pop(each) for each in names if each in body}
+            getters = {each: _tuplegetter(at, f"Alias for field number {at}") for at, each in enumerate(names)}
+            known = {"__slots__": (), "_fields": names, "_field_defaults": defaults, "__match_args__": names}
+            others = tuple(base for base in bases if base is not NamedTuple)
+            made = type(name, (_NamedTuple, *others), {"__doc__": None, **body, **known, **getters})
+            made.__new__ = _later_new(made)
+            return made
+
+    NamedTuple = type.__new__(_NamedTuples, "NamedTuple", (), {"__doc__": "A tuple whose places have names."})
+
+
+class _NamedTuple(tuple[Any, ...]):
+    """What all named tuples can do."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:  # who reads the hints of a named tuple finds its own only
+        _fields: tuple[str, ...] = ()
+
+    @classmethod
+    def _make(cls, values: Iterable[Any]) -> Self:
+        """A tuple of as many values as there are fields.
+
+        >>> class Cup(NamedTuple):
+        ...     tea: str
+        ...     sugar: int = 0
+        >>> Cup._make(["mint", 2]), Cup("mint")._replace(sugar=1), Cup("mint")._asdict()
+        (Cup(tea='mint', sugar=2), Cup(tea='mint', sugar=1), {'tea': 'mint', 'sugar': 0})
+        """
+        made = tuple.__new__(cls, values)
+        if len(made) != len(cls._fields):
+            raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
+        return made
+
+    def _replace(self, /, **values: Any) -> Self:
+        """The same with other values."""
+        made = self._make([values.pop(name, value) for name, value in zip(self._fields, self, strict=True)])
+        if values:
+            raise ValueError(f"Got unexpected field names: {list(values)!r}")
+        return made
+
+    __replace__ = _replace  # of `copy.replace`, from 3.13 on
+
+    def _asdict(self) -> dict[str, Any]:
+        """The values by name."""
+        return dict(zip(self._fields, self, strict=True))
+
+    def __repr__(self) -> str:
+        shown = ", ".join([f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)])
+        return f"{type(self).__name__}({shown})"
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+
+def _later_new(cls: Any) -> Callable[..., Any]:
+    """`__new__` of a named tuple until it is first called: it compiles what takes the fields, in order or by name."""
+
+    def __new__(_cls: type, /, *given: Any, **named: Any) -> Any:  # noqa: N807
+        names = ", ".join(cls._fields)
+        known: dict[str, Any] = {"__builtins__": {}, "_new": tuple.__new__, "__name__": cls.__module__}
+        made = eval(f"lambda _cls, {names}: _new(_cls, ({names}{',' if names else ''}))", known)  # noqa: S307  (names)
+        made.__defaults__ = tuple(cls._field_defaults.values()) or None
+        made.__name__, made.__qualname__ = "__new__", f"{cls.__qualname__}.__new__"
+        cls.__new__ = made
+        return made(_cls, *given, **named)
+
+    return __new__
 
 
 class Closing:

@@ -41,7 +41,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+from brimful.classes import NamedTuple
 
 
 class BrimfulError(Exception):
@@ -143,7 +144,7 @@ def install(extra: str = "", *, package: str = "", alone: bool = False) -> str:
     >>> install("office").split()[-1]
     "'brimful[office]'"
     """
-    from importlib.util import find_spec
+    from importlib.machinery import PathFinder  # setuptools looks at all frames where anybody else asks for pip
 
     what = f"'{package or ('brimful[' + extra + ']' if extra else 'brimful')}'"
     home = sys.prefix.replace("\\", "/")
@@ -154,7 +155,7 @@ def install(extra: str = "", *, package: str = "", alone: bool = False) -> str:
     python = f'"{sys.executable}"' if " " in sys.executable else sys.executable or "python"
     if "/uv/tools/" in home and not alone:
         return f"uv tool install brimful --with {what}" if package else f"uv tool install --force {what}"
-    if find_spec("pip") is None:
+    if PathFinder.find_spec("pip") is None:
         return f"uv pip install --python {python}{without} {what}"
     return f"{python} -m pip install{without} {what}"
 

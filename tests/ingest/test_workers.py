@@ -157,17 +157,20 @@ def test_workers_are_a_small_number(number):
         SourceSettings(workers=number)
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("count", [0, 1, 1_024, 2_500])
-def test_files_that_wait_are_those_that_were_found(tmp_path, count):
+def test_files_that_wait_are_those_that_were_found(tmp_path, monkeypatch, count, packed):
     """Packed or not, below their folder or elsewhere: the same files in the same order, until they are let go of."""
+    monkeypatch.setattr("brimful.ingest.folders._OPEN_FILES", 1_024)
     above = tmp_path.as_posix()
     places = (f"{above}/", "/elsewhere/", f"{above}/sub/")
     found = [
         Found(f"tea-é{number}.md", f"{places[number % 3]}tea-é{number}.md", number, -number, 1 << 60, 7)
         for number in range(count)
     ]
-    waiting = _Waiting(Root(tmp_path), found)
+    waiting = _Waiting(Root(tmp_path), found, packed=packed)
     assert list(waiting) == list(waiting) == found
+    assert len(waiting) == count
     assert waiting.size == sum(range(count))
     waiting.clear()
     assert not list(waiting)

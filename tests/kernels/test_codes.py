@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from brimful.index.vectors import CODE_BYTES, DIMENSIONS, NOTHING, ComparedCodes, HalfTables, similarities
 from brimful.kernels import codes as kernels
+from brimful.kernels.terms import Members
 
 BITS = 6
 MOST = (1 << (BITS - 1)) - 1
@@ -86,6 +87,18 @@ def test_units_are_the_sums_of_their_terms(data):
         )
         codes = kernels.sum_units(positions, offsets, units, kernels.in_parts(rows), codes=True, wide=wide)
         assert codes.tolist() == np.packbits(wanted > 0, axis=1).tolist()
+
+
+def test_members_that_are_no_terms_are_refused():
+    """Whoever says which terms a unit has names those that are there, for every unit."""
+    rows, given = np.ones((2, DIMENSIONS), np.int8), (np.array([0, 4]), np.arange(3), np.array([0, 4]))
+    members = Members(np.array([1, 2]), np.array([0, 1], np.int32))
+    known = kernels.sum_units(*given, kernels.in_parts(rows), codes=True, members=members)
+    assert known.tolist() == kernels.sum_units(*given, kernels.in_parts(rows), codes=True).tolist()
+    for bounds, terms in (([1], [0, 1]), ([2, 1], [0, 1]), ([1, 3], [0, 1]), ([1, 2], [0, 2]), ([1, 2], [-1, 0])):
+        wrong = Members(np.array(bounds), np.array(terms, np.int32))
+        with pytest.raises(ValueError, match="member"):
+            kernels.sum_units(*given, kernels.in_parts(rows), codes=True, members=wrong)
 
 
 @pytest.mark.parametrize("count", [254, 255, 256, 600])

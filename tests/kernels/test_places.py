@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.kernels import columns as kernels
-from brimful.kernels.columns import Columns, HeadingsAbove, HeadingTree, Stretches, UnitGrid
+from brimful.kernels.columns import Blocks, Columns, CountedRows, HeadingsAbove, HeadingTree, Stretches, UnitGrid
 
 COLUMNS = st.lists(st.lists(st.integers(0, 120)).map(lambda found: np.array(sorted(found), np.int64)), max_size=4)
 EDGES = st.lists(st.integers(0, 120), unique=True, max_size=12).map(sorted)
@@ -51,19 +50,51 @@ def test_rows_and_blocks_are_those_of_a_sorted_lookup(columns, data):
     bases = [np.array([0, *(edge + 1 for edge in data.draw(EDGES))], np.int64) for _ in columns]
     rows = [np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(each), max_size=len(each)))) for each in bases]
     weight = data.draw(st.integers(1, 1_000))
-    counts, wanted = np.zeros(6, np.int64), np.zeros(6, np.int64)
-    kernels.add_to_rows(Columns(columns), Columns(bases), Columns(rows), weight=weight, counts=counts)
+    count = data.draw(st.sampled_from([6, 60]))
+    wanted, named = np.zeros(count, np.int64), np.array(data.draw(st.lists(st.integers(0, 5))), np.int64)
     for column, begin, row in zip(columns, bases, rows, strict=True):
         np.add.at(wanted, row.astype(np.int64)[begin.searchsorted(column, side="right") - 1], weight)
-    assert counts.tolist() == wanted.tolist()
+    counted, given_columns = CountedRows(Columns(bases), Columns(rows), count=count), Columns(columns)
+    counted.add(given_columns, weight=weight)
+    assert counted.counts.tolist() == wanted.tolist()
+    counted.add(given_columns, weight=weight)  # as it is kept where they are common
+    counted.add_rows(named, weight=3)
+    wanted = 2 * wanted + 3 * np.bincount(named, minlength=count)
+    assert counted.counts.tolist() == wanted.tolist()
+    assert len(counted) == np.count_nonzero(wanted)
+
+    sizes, k1, b = np.arange(count) / 7, data.draw(st.floats(0.1, 3)), data.draw(st.floats(0, 1))
+    scores, has = np.full(count, 0.25), np.flatnonzero(wanted)
+    times = wanted[has] / 1_000
+    weighed = scores.copy()
+    weighed[has] += 1.7 * (times * (k1 + 1) / (times + k1 * (1 - b + b * sizes[has])))
+    counted.weigh(sizes, 1.7, saturation=k1, length=b, scores=scores)
+    assert scores.tolist() == weighed.tolist()
+    assert len(counted) == counted.counts.sum() == 0
 
     starts = [np.array(data.draw(EDGES), np.int64) for _ in columns]
     firsts = np.cumsum([0, *map(len, starts)])[:-1]
-    blocks = []
+    blocks = Blocks(Columns(starts))
+    gained, worth = np.full(blocks.count, 0.1), np.full(blocks.count, 0.1)
     for first, begin, column in zip(firsts, starts, columns, strict=True):
         at = np.unique(begin.searchsorted(column, side="right") - 1)
-        blocks += (first + at[at >= 0]).tolist()
-    assert kernels.find_blocks(Columns(columns), Columns(starts), firsts).tolist() == blocks
+        gained[first + at[at >= 0]] += 0.7
+    blocks.add(Columns(columns), 0.7, worth=worth)
+    assert worth.tolist() == gained.tolist()
+
+
+@given(COLUMNS, st.data())
+def test_stretches_that_overlap_are_counted_each_by_itself(columns, data):
+    """A position counts for every stretch that it lies in, as long as starts and ends ascend."""
+    parts = [data.draw(st.lists(st.tuples(st.integers(0, 120), st.integers(0, 40)), max_size=8)) for _ in columns]
+    starts = np.array([at for part in parts for at in sorted(first for first, _ in part)], np.int64)
+    ends = np.array([at for part in parts for at in sorted(first + size for first, size in part)], np.int64)
+    bounds = np.cumsum([0, *map(len, parts)]).tolist()
+    wanted = np.zeros(len(starts), np.int64)
+    for number, column in enumerate(columns):
+        part = slice(*bounds[number : number + 2])
+        wanted[part] = column.searchsorted(ends[part]) - column.searchsorted(starts[part])
+    assert Stretches(starts, ends, bounds).count(Columns(columns)).tolist() == wanted.tolist()
 
 
 DEEPEST = 4
@@ -221,4 +252,15 @@ def test_sizes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="stretch"):
         Stretches(some, some, [0, 3]).count(column, counts=np.zeros(2, np.int64))
     with pytest.raises(ValueError, match="extent"):
-        kernels.add_to_rows(column, column, Columns([some[:2]]), weight=1, counts=np.zeros(3, np.int64))
+        CountedRows(column, Columns([some[:2]]), count=3)
+    counted, scores = CountedRows(column, column, count=3), np.zeros(3)
+    for columns, weight in ((Columns([some, some]), 1), (column, 0)):
+        with pytest.raises(ValueError, match="segment"):
+            counted.add(columns, weight=weight)
+    for rows, weight in ((some + 1, 1), (some - 1, 1), (some, 0)):
+        with pytest.raises(ValueError, match="3 rows"):
+            counted.add_rows(rows, weight=weight)
+    with pytest.raises(ValueError, match="row"):
+        counted.weigh(scores[:2], 1.0, saturation=1.0, length=0.5, scores=scores)
+    with pytest.raises(ValueError, match="block"):
+        Blocks(column).add(column, 1.0, worth=scores[:2])

@@ -92,6 +92,8 @@ def test_words_without_their_letters_are_refused():
     for wrong in ([0, 0, 0, 0, 2], [1, 1, 1, 1, 1], [0, 0, 0, 2, 1], [0, 1]):
         with pytest.raises(ValueError, match="words"):
             SpelledWords(b"tea", np.array([0, 3]), mark, firsts=wrong, plain=plain)
+    with pytest.raises(ValueError, match="letter"):
+        SpelledWords(b"teas", np.array([0, 4]), mark, firsts=firsts, plain=plain)
 
 
 @given(st.lists(st.text("abcdefgZ", max_size=30)), st.lists(st.integers(0, 2**32 - 1), min_size=3, max_size=3))

@@ -3,6 +3,7 @@
 import random
 import re
 from bisect import bisect_left
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from brimful.kernels import terms as kernels
 from brimful.text.characters import fold
-from brimful.text.terms import Names, terms_of
+from brimful.text.terms import Names, indexed_terms, terms_of
 from tests.kernels import grouping, pieces
 from tests.kernels import terms as oracle
 
@@ -75,9 +76,14 @@ def test_strings_outside_their_text_are_refused():
             kernels.number_strings(b"tea m" + kernels.ROOM, np.array([start]), np.array([length]))
 
 
-@given(st.lists(st.sets(st.binary(min_size=1, max_size=4).filter(lambda name: b"\n" not in name)), max_size=9))
+_NAMES = st.binary(min_size=1, max_size=4) | st.builds(
+    lambda first, last: first * 3 + last, st.sampled_from([b"tea", b"\0\0\0", b"\xff\xff\xff"]), st.binary(max_size=3)
+)
+
+
+@given(st.lists(st.sets(_NAMES.filter(lambda name: b"\n" not in name)), max_size=9))
 def test_sorted_names_become_one_list(found):
-    """Any bytes but newlines, names that several lists have, names that others begin with, empty lists."""
+    """Any bytes but newlines, short and long, names that several lists have, that others begin with, empty lists."""
     lists = [sorted(names) for names in found]
     lines, rows = kernels.merge_lines([Names.of(names).lines for names in lists])
     names = list(Names.of_lines(lines))
@@ -192,6 +198,30 @@ def test_words_without_separators_around_are_refused():
             kernels.find_terms(np.zeros(4, np.uint8), classes)
 
 
+@given(HOSTILE, st.sets(st.integers(0, 60), max_size=9))
+@example("café Größe Café".encode(), {0, 3, 7})
+@example(b"tea", set())
+@example(b"", {0, 1})
+def test_members_of_units_are_the_terms_that_stand_there(content, cuts):
+    """Each once, in the order of the text, plain forms included; what stands before the first unit is in none."""
+    units = np.array(sorted(cuts), np.int64)
+    terms = indexed_terms(content + kernels.ROOM, units=units)
+    wanted = [set() for _ in cuts]
+    for term, (first, last) in enumerate(pairwise(terms.offsets.tolist())):
+        for unit in set((units.searchsorted(terms.starts[first:last], side="right") - 1).tolist()) - {-1}:
+            wanted[unit].add(term)
+    bounds = terms.members.bounds.tolist()
+    found = [terms.members.terms[first:last].tolist() for first, last in pairwise([0, *bounds])]
+    assert [sorted(each) for each in found] == [sorted(each) for each in wanted]
+    assert len(terms.members.terms) == sum(map(len, wanted))
+
+
+def test_units_that_do_not_ascend_are_refused():
+    """The kernel goes forward only."""
+    with pytest.raises(ValueError, match="ascend"):
+        indexed_terms(b"tea pot" + kernels.ROOM, units=np.array([4, 0]))
+
+
 def test_places_of_unknown_terms_are_refused():
     """Every clump has its bounds, and every row names a term and a clump that are there."""
     clumps = kernels.find_clumps(b"tea pot" + kernels.ROOM, bytes(code > 32 for code in range(256)))
@@ -233,3 +263,30 @@ def test_what_words_stand_in_is_checked():
     ):
         with pytest.raises(ValueError, match=why):
             kernels.smallest_words(names, np.array(offsets), some, rows=rows, ends=np.array([9]))
+
+
+@given(st.lists(st.integers(0, 6), max_size=40))
+def test_things_are_grouped_by_their_row(rows):
+    """Of every row the things that it has, ascending, also where it has none."""
+    bounds, order = kernels.group_by_row(np.array(rows, np.int32), count=7)
+    for row in range(7):
+        assert order[bounds[row] : bounds[row + 1]].tolist() == [at for at, own in enumerate(rows) if own == row]
+
+
+@given(st.sets(st.binary(min_size=1, max_size=5).filter(lambda name: b"\n" not in name)), st.binary(max_size=5))
+def test_a_name_is_found_among_sorted_ones(names, other):
+    """Every name has its place, and none that is not among them."""
+    ordered = sorted(names)
+    known = Names.of(ordered)
+    for name in (*ordered, other):
+        assert known.place(name) == (ordered.index(name) if name in names else -1)
+
+
+def test_rows_and_names_that_do_not_fit_are_refused():
+    """No kernel is called with a row or a bound that is not there."""
+    for rows in ([0, 3], [-1]):
+        with pytest.raises(ValueError, match="3 rows"):
+            kernels.group_by_row(np.array(rows), count=3)
+    for bounds in ([0, 5], [1, 4], []):
+        with pytest.raises(ValueError, match="inside"):
+            kernels.place_name(b"tea\n", np.array(bounds, np.int32), b"tea")

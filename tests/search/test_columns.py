@@ -129,6 +129,18 @@ def test_languages_are_told_by_little_words(laid):
     assert laid([Document("b.md", "qzx 17")]).languages == ()
 
 
+def test_words_in_memory_say_what_the_index_says(made):
+    """Whether a word is looked up or its absence is known from the words in memory, it is counted alike."""
+    columns, _ = made
+    asked = [*columns.names(b""), b"tea", b"te", b"teax", b"zzz", b"a1", "thé".encode(), b"x" * 30]
+    before = [columns.census(term) for term in asked]
+    columns.spellings()
+    columns.census.cache_clear()
+    assert [columns.census(term) for term in asked] == before
+    assert 0 in before
+    assert max(before) > 0
+
+
 def test_an_empty_ground(laid):
     """Without documents, or with empty ones only, there are no units, and nothing fails."""
     for documents in ([], [Document("a.md", ""), Document("b.md", "")]):

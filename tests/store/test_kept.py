@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from brimful.store import format as kept_in
-from brimful.store.format import Room, give_back, share_memory
+from brimful.store.format import Room, give_back, keep_memory, share_memory
 
 
 def test_the_oldest_goes_first():
@@ -113,3 +113,31 @@ def test_threads_share_a_heap_unless_the_environment_says_otherwise(monkeypatch,
     monkeypatch.setattr(kept_in, "_allocator", lambda: None)
     share_memory()
     assert asked == asked_for
+
+
+@pytest.mark.parametrize(("said", "asked_for"), [(None, [(-1, 256 * MB), (-3, 32 * MB), (-8, 1)]), ("4096", [])])
+def test_a_process_of_one_answer_keeps_its_memory(monkeypatch, said, asked_for):
+    """Little is given back from then on, and nothing behind the question; what the environment says holds."""
+    asked = []
+
+    class Allocator:
+        def mallopt(self, *given):
+            asked.append(given)
+
+        def mallinfo2(self):
+            return kept_in._Allocated(free=1_000 * MB)
+
+        def malloc_trim(self, pad):
+            asked.append(pad)
+
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    if said is not None:
+        monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", said)
+    monkeypatch.setattr(kept_in, "_resident", [0])
+    monkeypatch.setattr(kept_in, "_allocator", Allocator)
+    monkeypatch.setattr(kept_in, "_resident_bytes", lambda: 100 * MB)
+    keep_memory()
+    assert asked == asked_for
+    give_back()
+    assert asked == asked_for + [0] * (said is not None)

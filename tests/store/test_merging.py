@@ -258,3 +258,11 @@ def test_a_segment_of_chinese_is_smaller(monkeypatch):
     wide = [writing.Laid(at, 0, Extent("茶".encode() * 33 + b".", "prose", None)) for at in range(20)]
     assert [len(group) for group in writing.grouped(plain)] == [10, 10]
     assert [len(group) for group in writing.grouped(wide)] == [3, 3, 3, 3, 3, 3, 2]
+
+
+def test_what_is_left_behind_a_full_segment_goes_with_it(monkeypatch):
+    """Less than an eighth of a segment makes none of its own, since every question looks into each; more does."""
+    monkeypatch.setattr(writing, "SEGMENT_BYTES", 1_000)
+    laid = [writing.Laid(at, 0, Extent(b"tea " * 25, "prose", None)) for at in range(22)]
+    assert [len(group) for group in writing.grouped(laid[:21])] == [10, 11]
+    assert [len(group) for group in writing.grouped(laid)] == [10, 10, 2]

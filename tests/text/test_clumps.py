@@ -41,7 +41,7 @@ def test_a_bad_hash_changes_nothing(text: str, copies: int) -> None:
     """Which clumps share a place in the table can't be seen in the terms."""
     text = "\n".join([text] * copies)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "_multiplier", lambda _: 0)
+        patch.setattr(kernels, "multiplier_of", lambda _: 0)
         assert places(text.encode()) == by_rules_alone(text)
 
 

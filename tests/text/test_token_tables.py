@@ -1,9 +1,13 @@
 """Tables of tokens: written once, believed only if whole, never needed."""
 
 import gc
+import os
+import time
 import weakref
+from pathlib import Path
 
 import pytest
+from blake3 import blake3
 
 from brimful.text import bpe, characters, token_tables
 from brimful.text.terms import terms_of
@@ -32,7 +36,7 @@ def columns_of(tables):
 def test_a_table_is_written_once_and_read_again(fresh):
     """The second reader finds the file, and leaves it as it is."""
     assert BpeCounter("o200k_base").count(TEXT) == bpe._by_tokenizer("o200k_base")(TEXT)
-    (path,) = fresh.iterdir()
+    (path,) = fresh.glob("*.table")
     written = path.stat().st_mtime_ns
     bpe.table_of.cache_clear()
     assert BpeCounter("o200k_base").count(TEXT) == bpe._by_tokenizer("o200k_base")(TEXT)
@@ -54,7 +58,7 @@ def test_a_counter_holds_on_to_its_table(fresh):
 def test_a_damaged_table_is_written_anew(fresh, damage):
     """A file that is cut, changed in one bit, empty or something else counts nothing."""
     bpe.table_of("cl100k_base")
-    (path,) = fresh.iterdir()
+    (path,) = fresh.glob("*.table")
     whole = path.read_bytes()
     flipped = whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]
     path.write_bytes({"cut": whole[:-1], "flipped": flipped, "empty": b"", "foreign": b"x" * len(whole)}[damage])
@@ -89,7 +93,7 @@ def test_what_unicode_says_is_written_once_and_read_again(fresh, damage, monkeyp
     """The next process asks nothing of `unicodedata` character by character; what is damaged is written anew."""
     wanted = columns_of(characters._laid_out(characters._found_out()))
     assert columns_of(characters._tables_of_unicode()) == wanted
-    (path,) = fresh.iterdir()
+    (path,) = fresh.glob("*.table")
     whole = path.read_bytes()
     flipped = whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]
     path.write_bytes({"none": whole, "cut": whole[:-1], "flipped": flipped, "empty": b""}[damage])
@@ -108,3 +112,66 @@ def test_characters_need_no_table(fresh, monkeypatch):
         monkeypatch.setenv(token_tables.VARIABLE, place)
         characters._tables_of_unicode.cache_clear()
         assert terms_of("Große Ａ / Ｚ e\u0301".encode()).names == wanted
+
+
+@pytest.fixture
+def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[Path]]:
+    """A file, and which files were really hashed since."""
+    monkeypatch.setenv(token_tables.VARIABLE, str(tmp_path / "tables"))
+    file, read, really = tmp_path / "weights", list[Path](), token_tables._hashed
+    file.write_bytes(b"tea")
+    monkeypatch.setattr(token_tables, "_hashed", lambda path, start: read.append(path) or really(path, start))
+    return file, read
+
+
+def _later(folder: Path) -> None:
+    """Let the notes have been written some seconds after the files."""
+    for note in folder.glob("tables/*.seen"):
+        os.utime(note, (time.time() + 60, time.time() + 60))
+
+
+def test_a_hash_is_noted(noted: tuple[Path, list[Path]]) -> None:
+    """A file with the size and times of the note is not read again; a note of the same seconds is not believed."""
+    file, read = noted
+    assert token_tables.digest_of(file) == token_tables.digest_of(file) == blake3(b"tea").digest()
+    assert read == [file, file]
+    _later(file.parent)
+    assert token_tables.digest_of(file) == blake3(b"tea").digest()
+    assert read == [file, file]
+    assert token_tables.digest_of(file, start=1) == blake3(b"ea").digest()
+    assert read == [file, file, file]
+
+
+def test_a_file_that_changed_is_hashed_again(noted: tuple[Path, list[Path]]) -> None:
+    """Whichever time it claims to be of: of the same size, and as old as before."""
+    file, read = noted
+    before = file.stat()
+    token_tables.digest_of(file)
+    _later(file.parent)
+    with file.open("r+b") as opened:
+        opened.write(b"pea")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert token_tables.digest_of(file) == blake3(b"pea").digest()
+    assert len(read) == 2
+
+
+def test_a_damaged_note_is_not_believed(noted: tuple[Path, list[Path]]) -> None:
+    """Another hash in it, half of it, or no text at all."""
+    file, read = noted
+    token_tables.digest_of(file)
+    (note,) = file.parent.glob("tables/*.seen")
+    whole = note.read_bytes()
+    for wrong in (whole.replace(blake3(b"tea").hexdigest().encode(), b"0" * 64), whole[:40], b"\xff" * 99, b""):
+        note.write_bytes(wrong)
+        _later(file.parent)
+        assert token_tables.digest_of(file) == blake3(b"tea").digest()
+    assert len(read) == 5
+
+
+def test_without_a_folder_nothing_is_noted(noted: tuple[Path, list[Path]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is read each time."""
+    file, read = noted
+    monkeypatch.setenv(token_tables.VARIABLE, "")
+    assert token_tables.digest_of(file) == token_tables.digest_of(file) == blake3(b"tea").digest()
+    assert len(read) == 2
+    assert not list(file.parent.glob("tables/*"))

@@ -8,11 +8,11 @@ from dataclasses import field, replace
 from heapq import merge
 from itertools import pairwise
 from operator import add
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from brimful.assembly.context import Reason
 from brimful.assembly.formats import Form, Fragment, Showing
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.settings import PackSettings
 from brimful.text.tokens import (
     Measure,

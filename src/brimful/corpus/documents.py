@@ -98,8 +98,8 @@ class Document(_WorkedOut):
         if outline is not None:
             put("outline", outline)
 
-    @classmethod
-    def read(cls, path: str, content: bytes, *, time: int | None, kind: Kind, language: str | None) -> Document:
+    @staticmethod
+    def read(path: str, content: bytes, *, time: int | None, kind: Kind, language: str | None) -> Document:
         """A document of a file that was read: its text is UTF-8, and its kind and time are known to be such.
 
         >>> read = Document.read("a.md", b"Tea.", time=None, kind="prose", language="markdown")
@@ -107,12 +107,12 @@ class Document(_WorkedOut):
         True
         """
         name = check_path(path)
-        hashed = blake3(b"".join((len(name).to_bytes(8, "big"), name, content))).hexdigest()  # one call, most are short
-        return cls.known(path, content, id=hashed, time=time, kind=kind, language=language)
+        hasher = blake3(len(name).to_bytes(8, "big") + name)
+        hasher.update(content)
+        return Document.known(path, content, id=hasher.hexdigest(), time=time, kind=kind, language=language)
 
-    @classmethod
+    @staticmethod
     def known(
-        cls,
         path: str,
         content: bytes,
         *,
@@ -123,20 +123,21 @@ class Document(_WorkedOut):
         outline: Outline | None = None,
     ) -> Document:
         """A document of values that a store has checked already, its id included: a question reads dozens."""
-        document = object.__new__(cls)
-        put = partial(object.__setattr__, document)
-        put("path", path)
-        put("content", content)
-        put("time", time)
-        put("kind", kind)
-        put("language", language)
-        put("vector", None)
-        put("entities", ())
-        put("id", id)
-        put("_newlines", None)
+        document = object.__new__(open_twin(Document))
+        document.path = path
+        document.content = content
+        document.time = time
+        document.kind = kind
+        document.language = language
+        document.vector = None
+        document.entities = ()
+        document.id = id
+        document._newlines = None
         if outline is not None:
-            put("outline", outline)
-        return document
+            document.outline = outline
+        document.__class__ = Document
+        known: Document = document
+        return known
 
     if not TYPE_CHECKING:
 

@@ -134,7 +134,7 @@ def _read_once(found: Found, settings: SourceSettings, refuse: Callable[[bytes],
         return _fetched(found, settings, refuse)
     descriptor = _descriptor(found.location)
     try:
-        before = _place_of(descriptor, found.location)
+        before = _place_of(descriptor, found)
         size = before.size
         settings.check_whole(size)
         content = os.read(descriptor, min(size, BLOCK_BYTES))  # most files are smaller, and need no list of blocks
@@ -142,7 +142,7 @@ def _read_once(found: Found, settings: SourceSettings, refuse: Callable[[bytes],
             refuse(content)
         if len(content) < size:
             content = b"".join([content, *_blocks(descriptor, size - len(content))])
-        if len(content) < size or Place.of(os.fstat(descriptor)) != before:
+        if len(content) < size or not before.is_of(os.fstat(descriptor)):
             raise _ChangedError
     except OSError as error:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
@@ -182,7 +182,7 @@ def _open(found: Found) -> Iterator[tuple[int, Place]]:
     """An open file and what a stat says of it."""
     descriptor = _descriptor(found.location)
     try:
-        yield descriptor, _place_of(descriptor, found.location)
+        yield descriptor, _place_of(descriptor, found)
     except OSError as error:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
     finally:
@@ -199,14 +199,15 @@ def _descriptor(name: str) -> int:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
 
 
-def _place_of(descriptor: int, name: str) -> Place:
-    """What a stat says of an open file that is a regular one and still lies where it was found."""
-    if not _lies_at(descriptor, name):
-        raise Refusal("outside", _MOVED)
+def _place_of(descriptor: int, found: Found) -> Place:
+    """What a stat says of an open file that is a regular one, and the one that was found, or lies where that lay."""
     status = os.fstat(descriptor)
+    place = Place.of(status)
+    if place != found[2:] and not _lies_at(descriptor, found.location):  # another file: is there a link on the way?
+        raise Refusal("outside", _MOVED)
     if not stat.S_ISREG(status.st_mode):
         raise Refusal("special", "no longer a regular file")
-    return Place.of(status)
+    return place
 
 
 def _lies_at(descriptor: int, name: str) -> bool:

@@ -37,6 +37,11 @@ _NAMES = compiled(
     re.VERBOSE | re.IGNORECASE,
 )
 
+_PLAIN_ENDS = frozenset(
+    "c cc cpp css csv go h hpp htm html inc java js jsx md php pl py pyi rb rs rst sh svg ts tsx xml".split()
+)
+"""Names that end so are no secrets, but for some behind which anything may stand."""
+
 _PEM = (
     rb"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\\nr\"'+,]{0,64}"
     rb"(?:[A-Z][\w-]{0,30}: [^\n]{0,200}\n\s{0,8}){0,8}[A-Za-z0-9+/=]{40}"
@@ -156,6 +161,11 @@ def secret_name(name: str) -> bool:
     >>> secret_name(".env.local"), secret_name(".env.example"), secret_name("id_rsa"), secret_name("id_rsa.pub")
     (True, False, True, False)
     """
+    plain = name.lower()
+    if plain[plain.rfind(".") + 1 :] in _PLAIN_ENDS and name.isascii():  # as most are, in a tenth of the time
+        if "env" in plain or "id_" in plain or "tfstate" in plain or "kubeconfig" in plain:
+            return _NAMES.fullmatch(name) is not None  # anything may stand behind these
+        return False
     return _NAMES.fullmatch(name) is not None
 
 

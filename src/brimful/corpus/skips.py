@@ -119,6 +119,8 @@ class SourceSettings:
 
     def check_whole(self, size: int) -> None:
         """Refuse to hold a file that is too large to be held."""
+        if size <= self.max_bytes and size <= self.max_whole_bytes:
+            return
         for name in ("max_bytes", "max_whole_bytes"):
             limit = getattr(self, name)
             if size > limit and not self.allows("too_large"):

@@ -20,11 +20,11 @@ from contextlib import suppress
 from datetime import datetime
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from blake3 import blake3
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.secrets import secret_folder, secret_name
 from brimful.corpus.skips import MAX_IGNORE_BYTES, IgnoreRules, Skipped, SourceSettings, derived_folder, glob_pattern
 from brimful.errors import DocumentError, MissingPartError, install
@@ -54,6 +54,10 @@ class Place(NamedTuple):
     def of(cls, status: os.stat_result) -> Place:
         """The four numbers of a stat."""
         return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+
+    def is_of(self, status: os.stat_result) -> bool:
+        """Whether a stat says the same."""
+        return self == (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
 
 class Found(NamedTuple):
@@ -153,6 +157,7 @@ class _Walk:
         self.entered: list[str] = []  # folders that are not among those yet: only where links lead to is compared
         self.excluded = IgnoreRules.parse("\n".join(settings.exclude)) if settings.exclude else None
         self.included = IgnoreRules.parse("\n".join(settings.include)) if settings.include else None
+        self.has_patterns = self.excluded is not None or self.included is not None
         self.rules: dict[str, _Rules] = {}  # of the folders that links lead to
         self.depth: int | None = None
         self.wanted: re.Pattern[str] | None = None
@@ -186,13 +191,12 @@ class _Walk:
 
     def _enter(self, prefix: str, absolute: str, rules: _Rules) -> _Folder | Skipped:
         try:
-            with os.scandir(absolute or "/") as scan:
-                entries = [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
+            entries = _listed(absolute or "/")
         except OSError as error:
             return _unreadable(prefix or "./", error)
         entries.sort(key=_KEY, reverse=True)
         self.entered.append(absolute or "/")
-        names = frozenset(key for key, _ in entries)
+        names = frozenset(map(_KEY, entries))
         return _Folder(prefix, absolute, entries, names, self._rules(prefix, absolute, rules, names))
 
     def _rules(self, prefix: str, absolute: str, above: _Rules, names: Collection[str] | None = None) -> _Rules:
@@ -278,7 +282,8 @@ class _Walk:
         if self.wanted is not None and not self.wanted.fullmatch(path):
             return None
         name = entry.name
-        skipped = self._left_out(path, name, parent.rules)
+        is_plain = not (parent.rules or self.has_patterns) and name.isascii() and not name.startswith(".")
+        skipped = None if is_plain else self._left_out(path, name, parent.rules)
         if skipped is not None:
             return skipped
         absolute = f"{parent.absolute}/{name}"
@@ -327,7 +332,8 @@ class _Walk:
 
     def _derived(self, folder: _Folder, name: str, parent: _Folder) -> Skipped | None:
         """Why a folder is left out for what it is: others' code, what a build made, what a program keeps for itself."""
-        is_kept = any(each.verdict(folder.prefix[drop:]) is False for drop, each in parent.rules)
+        rules = parent.rules
+        is_kept = bool(rules) and any(each.verdict(folder.prefix[drop:]) is False for drop, each in rules)
         if is_kept or self.settings.allows("derived"):
             return None
         what = derived_folder(name, beside=parent.names, inside=folder.names)
@@ -344,7 +350,7 @@ def _file(path: str, absolute: str, status: os.stat_result, settings: SourceSett
     name = path[path.rfind("/") + 1 :]
     if not stat.S_ISREG(status.st_mode):
         return Skipped(path, "special", f"a {_special(status.st_mode)}, not a regular file")
-    if secret_name(name) and not settings.allows("secret"):
+    if not settings.allows("secret") and secret_name(name):
         return Skipped(path, "secret", "its name is that of a secret")
     if "#" in name and _MEMBER.search(name):
         return Skipped(path, "name", "ends like the name of a document inside another file; rename it")
@@ -358,6 +364,16 @@ def _file(path: str, absolute: str, status: os.stat_result, settings: SourceSett
 def _is_kept_secret(folder: str) -> bool:
     """Whether a folder, or one above it, is for credentials."""
     return any(map(secret_folder, Path(folder).parts))
+
+
+def _listed(folder: str) -> list[tuple[str, os.DirEntry[str]]]:
+    """What a folder holds by its names, those of folders and of links to them with a slash."""
+    try:
+        with os.scandir(folder) as scan:
+            return [(entry.name + "/" if entry.is_dir() else entry.name, entry) for entry in scan]
+    except OSError:  # of one of them, or of the folder itself
+        with os.scandir(folder) as scan:
+            return [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
 
 
 def _leads_to_folder(entry: os.DirEntry[str]) -> bool:

@@ -8,20 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.index.segments import Numbers, Postings
 from brimful.index.vectors import CODE_BYTES, Codes, TermVectors, codes_of, project, unit_codes
 from brimful.kernels import lines as kernels
 from brimful.kernels.lines import NEWLINES
+from brimful.kernels.terms import Members
 from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_in
-from brimful.text.markup import titles_in
+from brimful.text.markup import titles_of
 from brimful.text.outline import (
     SECTION_AIM,
     UNIT_AIM,
@@ -124,9 +125,9 @@ def _axis(padded: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | Non
     sizes = np.array([size for size, _, _ in texts], np.int64)
     first = np.append(lines.starts.searchsorted(bases), len(lines.starts))
     bounds = np.stack((first[:-1], first[1:]), axis=1)
-    owner = np.repeat(np.arange(len(texts)), bounds[:, 1] - bounds[:, 0])
+    counts = bounds[:, 1] - bounds[:, 0]
     kinds = np.array([_kind(kind, language) for _, kind, language in texts], np.int8)
-    inside = lines.starts < (bases + sizes)[owner]
+    inside = lines.starts < np.repeat(bases + sizes, counts)
     after_blank = ~lines.blank
     after_blank[1:] &= lines.blank[:-1]
     after_blank[:1] = False
@@ -140,8 +141,8 @@ def _axis(padded: bytes, bases: Cuts, texts: Sequence[tuple[int, Kind, str | Non
         np.array([language == "markdown" for _, _, language in texts], np.bool_),
         lines,
         bounds,
-        owner,
-        np.where(inside, kinds[owner], np.int8(-1)),
+        np.repeat(np.arange(len(texts)), counts),
+        np.where(inside, np.repeat(kinds, counts), np.int8(-1)),
         after_blank,
     )
 
@@ -195,16 +196,12 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> _Divided:
 
 def _with_titles(axis: _Axis, heads: Heads, solid: Cuts) -> Heads:
     """The headings, and those that texts have which are neither Markdown nor reStructuredText."""
-    found = []
-    for text in np.flatnonzero((axis.kinds == _PROSE) & ~axis.rst & ~axis.markdown).tolist():
-        base = int(axis.bases[text])
-        found += [
-            (base + start, base + end, level)
-            for start, end, level in titles_in(axis.content[base : int(axis.ends[text])])
-        ]
-    if not found:
+    others = np.flatnonzero((axis.kinds == _PROSE) & ~axis.rst & ~axis.markdown)
+    starts, ends, levels = titles_of(axis.content, axis.bases[others], axis.ends[others])
+    if not len(starts):
         return heads
-    starts, ends, levels = np.array(found, np.int64).T
+    order = np.argsort(starts, kind="stable")
+    starts, ends, levels = starts[order], ends[order], levels[order]
     others = merged(heads.starts, heads.ends)
     apart = _outside(solid, starts) & _outside(others, starts) & _outside(others, ends)
     return joined([heads, Heads(starts[apart], ends[apart], levels[apart])])
@@ -348,6 +345,7 @@ class Segment:
     sections: Numbers
     heads: Heads
     postings: Postings
+    members: Members | None = None  # the terms of each unit
 
     @property
     def length(self) -> int:
@@ -400,10 +398,13 @@ def outline_extents(extents: list[Extent]) -> Outlined:
     return Outlined(padded, bases, divided.units, divided.sections, divided.heads)
 
 
-def index_terms(outlined: Outlined) -> Segment:
-    """Find the terms of what is laid on an axis."""
-    terms = indexed_terms(outlined.padded)
-    return Segment(*outlined, Postings(terms.names, terms.offsets, terms.starts))
+def index_terms(outlined: Outlined, *, multiplier: int | None = None, coded: bool = False) -> Segment:
+    """Find the terms of what is laid on an axis; whoever has hashed the texts may say what theirs are hashed with.
+
+    For units that will be coded also which terms each of them has.
+    """
+    terms = indexed_terms(outlined.padded, multiplier=multiplier, units=outlined.units if coded else None)
+    return Segment(*outlined, Postings(terms.names, terms.offsets, terms.starts), terms.members)
 
 
 def build_segment(extents: Sequence[Extent]) -> Segment:
@@ -429,7 +430,7 @@ def default_embedder() -> Embedder | None:
 def code_units(segment: Segment, embedder: Embedder) -> Codes:
     """The code of every unit, 32 bytes each: from the postings where vectors of terms add up, else from the text."""
     if embedder.kind == "static":
-        return unit_codes(segment.postings, segment.units, cast("TermVectors", embedder))
+        return unit_codes(segment.postings, segment.units, cast("TermVectors", embedder), members=segment.members)
     codes = np.zeros((len(segment.units), CODE_BYTES), np.uint8)
     # A unit ends with its extent, one byte before the next one begins; what stands between is no text.
     ends = np.append(segment.units[1:], segment.length).tolist()

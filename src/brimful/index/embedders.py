@@ -10,14 +10,15 @@ import os
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
+from brimful.classes import NamedTuple
 from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError, install
 from brimful.index.vectors import DIMENSIONS
 from brimful.kernels import Places, in_halves
@@ -126,7 +127,6 @@ _MANY_TERMS = 1 << 13
 _FINE = 256  # tokens are summed in 1/256, and kept in 1/8
 _WORD = "\u2581"  # begins a token that begins a word
 _MAGIC, _TYPES = b"BWT1", ("u1", "<i4", "<u8", "<u8", "<i4", "<i4")  # of a table of words and pairs
-_BEYOND_ASCII = 0x80
 _BATCH = 64
 
 
@@ -181,6 +181,19 @@ def check_same_model(stored: str, asked: str) -> None:
             f"the index holds vectors of {stored!r}, not of {asked!r}; "
             f"ask with {stored!r}, or index again with {asked!r}"
         )
+
+
+@cache
+def _may_have_capital() -> NDArray[np.bool_]:
+    """By its first byte in UTF-8, whether a character beyond ASCII may have a capital; no Chinese or Hangul one has."""
+    leads = [(0xC2, 0xE0, 0x1F, 6), (0xE0, 0xF0, 0x0F, 12)]
+    found = np.zeros(256, np.bool_)
+    found[0xF0:] = True
+    for first, last, mask, bits in leads:
+        for lead in range(first, last):
+            letters = "".join(map(chr, range((lead & mask) << bits, ((lead & mask) + 1) << bits)))
+            found[lead] = letters.upper() != letters
+    return found
 
 
 class StaticEmbedder:
@@ -262,22 +275,21 @@ class StaticEmbedder:
         bounds = names.bounds[first : last + 1]
         text, starts = names.lines[bounds[0] : bounds[-1]], bounds[:-1] - bounds[0]
         known = np.full(len(starts), WordTokens.ASKED, np.int32)
-        for at in np.flatnonzero(np.frombuffer(text, np.uint8)[starts] >= _BEYOND_ASCII).tolist():
+        for at in np.flatnonzero(_may_have_capital()[np.frombuffer(text, np.uint8)[starts]]).tolist():
             known[at] = self._token(names[first + at].decode("utf-8", "replace"))
         return self._pairs.of(text, starts, np.diff(bounds) - 1, whole=known)
 
     @cached_property
     def _pairs(self) -> WordTokens:
         """Which tokens a word has: as the first process that needed it has written it down, or from the tokenizer."""
-        content = read_part(self._tokens, remedy=_INSTALL)
         place = token_tables.folder() if self._folder is None else None
-        if place is None:
-            return self._read(content)
-        path = place / f"{STATIC_NAME}-{blake3(content).hexdigest(8)}.table"
+        if place is None or not self._tokens.is_file():
+            return self._read(read_part(self._tokens, remedy=_INSTALL))
+        path = place / f"{STATIC_NAME}-{token_tables.digest_of(self._tokens)[:8].hex()}.table"
         try:
             return WordTokens.of_arrays(token_tables.read_arrays(path, _TYPES, magic=_MAGIC))
         except (OSError, ValueError, struct.error):
-            found = self._read(content)
+            found = self._read(read_part(self._tokens, remedy=_INSTALL))
             token_tables.write_arrays(path, found.arrays, _TYPES, magic=_MAGIC)
             return found
 
@@ -325,16 +337,22 @@ class StaticEmbedder:
     def _tokens(self) -> Path:
         return self._place / "tokenizers" / "l2_supercat_tokenizer_config.json"
 
+    @property
+    def _table(self) -> Path:
+        return self._place / "weights" / "l2_supercat_256.safetensors"
+
     @cached_property
     def _weights(self) -> memoryview:
-        return mapped_part(self._place / "weights" / "l2_supercat_256.safetensors", remedy=_INSTALL)
+        return mapped_part(self._table, remedy=_INSTALL)
 
     @cached_property
     def _loaded(self) -> tuple[NDArray[np.float16], str]:
         table = _tensor(self._weights, "embedding.weight")
         if table.ndim != 2 or table.shape[1] != DIMENSIONS:
             raise MissingPartError(f"the table in {self._place} has the shape {table.shape}; {_INSTALL}")
-        return table, f"{STATIC_NAME}:{blake3(self._weights).hexdigest(length=4)}"
+        is_ours = self._folder is None  # of the package, which changes with its files
+        digest = token_tables.digest_of(self._table) if is_ours else blake3(self._weights).digest()
+        return table, f"{STATIC_NAME}:{digest[:4].hex()}"
 
 
 class EndpointEmbedder:

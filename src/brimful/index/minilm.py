@@ -14,12 +14,12 @@ from dataclasses import field
 from functools import cached_property, lru_cache
 from math import fsum, prod, sqrt
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.errors import EndpointError, MissingPartError, install
 from brimful.index.embedders import (
     Floats,

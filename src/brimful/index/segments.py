@@ -81,6 +81,8 @@ _HEADER = struct.Struct("<3I")
 
 _LONGEST_TERM = 1_024  # bytes; no term is nearly as long
 
+_NO_NUMBERS = np.zeros(0, np.int64)
+
 PAGE_BYTES = 16_384
 """Packed bytes after which a page ends; a single long column may exceed it."""
 
@@ -95,14 +97,27 @@ class Postings:
 
     def of(self, name: bytes) -> Numbers:
         """The positions of one term, none where it is unknown."""
-        at = bisect_right(self.names, name) - 1
-        if at < 0 or self.names[at] != name:
-            return np.zeros(0, np.int64)
+        at = place_of(self.names, name)
+        if at < 0:
+            return _NO_NUMBERS
         return self.positions[self.offsets[at] : self.offsets[at + 1]].astype(np.int64)
 
     def of_all(self, names: Iterable[bytes]) -> Numbers:
         """The positions of several terms, one after the other."""
-        return np.concatenate([np.zeros(0, np.int64), *map(self.of, names)])
+        found = [places for name in names if len(places := self.of(name))]
+        return found[0] if len(found) == 1 else np.concatenate([_NO_NUMBERS, *found])
+
+
+def place_of(names: Sequence[bytes], name: bytes) -> int:
+    """Which of some sorted names one is; -1 for none of them.
+
+    >>> place_of([b"pot", b"tea"], b"tea"), place_of([b"pot", b"tea"], b"te")
+    (1, -1)
+    """
+    if isinstance(names, Names):
+        return names.place(name)
+    at = bisect_right(names, name) - 1
+    return at if at >= 0 and names[at] == name else -1
 
 
 class OpenPage(kernels.PackedPage):

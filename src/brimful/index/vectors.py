@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from math import isqrt
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
+from brimful.classes import NamedTuple
 from brimful.errors import InputError, ScoreError, SettingError
 from brimful.index.segments import Numbers, Postings
 from brimful.kernels import codes as kernels
+from brimful.kernels.terms import Members
 
 # ---- vectors: Which units mean something alike?
 #
@@ -58,13 +60,13 @@ class Nearest(NamedTuple):
     scores: Numbers
 
 
-def unit_codes(postings: Postings, units: Numbers, table: TermVectors) -> Codes:
+def unit_codes(postings: Postings, units: Numbers, table: TermVectors, *, members: Members | None = None) -> Codes:
     """The code of every unit, 32 bytes each: bit i is set where the sum of its terms' vectors is positive.
 
     `units` holds where each unit begins on the axis of the postings. A unit's code depends on its own terms alone,
-    on no statistic of the corpus.
+    on no statistic of the corpus. Whoever knows which terms each unit has may say so.
     """
-    found: Codes = _summed(postings, units, table, codes=True)
+    found: Codes = _summed(postings, units, table, codes=True, members=members)
     return found
 
 
@@ -74,10 +76,12 @@ def unit_vectors(postings: Postings, units: Numbers, table: TermVectors) -> NDAr
     return found
 
 
-def _summed(postings: Postings, units: Numbers, table: TermVectors, *, codes: bool) -> NDArray[Any]:
+def _summed(
+    postings: Postings, units: Numbers, table: TermVectors, *, codes: bool, members: Members | None = None
+) -> NDArray[Any]:
     names = postings.names
     parts = table.columns_of(names) if isinstance(table, _TermColumns) else kernels.in_parts(table.vectors_of(names))
-    return kernels.sum_units(postings.positions, postings.offsets, units, parts, codes=codes)
+    return kernels.sum_units(postings.positions, postings.offsets, units, parts, codes=codes, members=members)
 
 
 def codes_of(vectors: ArrayLike) -> Codes:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
-from brimful.classes import dataclass
+from blake3 import blake3
+
+from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document, is_time
 from brimful.corpus.loaders import Loaded, load_file
 from brimful.corpus.skips import Skipped, SourceSettings
@@ -16,7 +18,21 @@ from brimful.errors import HelperError, InputError
 from brimful.index.build import default_embedder
 from brimful.index.embedders import Embedder
 from brimful.kernels import cores
-from brimful.store.writing import SEGMENT_BYTES, WHOLE, Entry, Parts, Prepared, Scattered, index, lay_out, split
+from brimful.store.writing import (
+    SEGMENT_BYTES,
+    WHOLE,
+    Entry,
+    Parts,
+    Prepared,
+    Scattered,
+    index,
+    lay_out,
+    split,
+    together,
+)
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 # ---- batches: How does a batch of files become documents that only have to be written down?
 
@@ -46,16 +62,7 @@ class Taken:
 
 def batches_of(found: Iterable[Found]) -> Iterator[list[Found]]:
     """Files together up to about the size of a segment."""
-    batch: list[Found] = []
-    size = 0
-    for each in found:
-        batch.append(each)
-        size += each.size
-        if size >= SEGMENT_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+    return together(found, attrgetter("size"), limit=SEGMENT_BYTES)
 
 
 def index_batch(
@@ -102,6 +109,7 @@ def _entry_of(loaded: Loaded, file: File) -> Entry:
         origin=file.origin,
         stamp=stamp_of(file.found),
         source_map=loaded.source_map,
+        content_hash=blake3(loaded.content).digest(),  # while it is in the processor's cache
     )
 
 
@@ -148,6 +156,8 @@ def taken_in(
     if not threads:
         yield from (index_batch(batch, settings, embedder, parts=parts) for batch in batches)
         return
+    from concurrent.futures import ThreadPoolExecutor  # where nothing has changed, nobody needs it
+
     waiting: deque[tuple[list[Outcome], Future[Prepared] | None]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="brimful-index")
     try:

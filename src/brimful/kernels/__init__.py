@@ -23,6 +23,7 @@ from brimful.kernels import building
 
 Numbers = NDArray[np.int64]
 Places = NDArray[np.int32]
+Reals = NDArray[np.float64]
 
 MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
@@ -52,6 +53,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "count_speech": (None, (_AT, _SIZE, _AT)),
     "mask_source": (_SIZE, (_AT, _SIZE, *(_AT,) * 6)),
     "pair_brackets": (_SIZE, (_AT, _SIZE, _AT, _SIZE, *(_AT,) * 3)),
+    "find_alone": (_SIZE, (_AT, _AT, _AT, _SIZE, _AT, _SIZE, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
+    "find_macros": (_SIZE, (_AT, _AT, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
     "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 3, _SIZE, _AT)),
     "find_above": (None, (_AT, _SIZE, *(_AT,) * 3, _SIZE, *(_AT,) * 6)),
     "find_heads": (None, (_AT, _SIZE, *(_AT,) * 3)),
@@ -59,8 +62,11 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "place_units": (_SIZE, (_AT, _AT, _SIZE, _AT)),
     "units_between": (_SIZE, (_AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE)),
     "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
-    "add_to_rows": (None, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT)),
-    "find_blocks": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4)),
+    "add_to_rows": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT, _AT, _SIZE)),
+    "add_rows": (_SIZE, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE)),
+    "add_to_blocks": (None, (_AT, _AT, _SIZE, *(_AT,) * 3, _REAL, _AT)),
+    "mark_runs": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT)),
+    "weigh_rows": (None, (_AT, _SIZE, _AT, _AT, _REAL, _AT, _AT)),
     "sum_rows": (None, (_AT, _AT, _AT, *(_SIZE,) * 4, _AT, _SIZE)),
     "terms_of_units": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 4)),
     "sum_units": (None, (_AT, _AT, _AT, *(_SIZE,) * 4, _AT, _AT)),
@@ -80,21 +86,26 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "order_units": (None, (_AT, _SIZE, _AT, _AT)),
     "most_covered": (_REAL, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "find_in_pages": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "find_all_in_pages": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _AT)),
     "find_beginnings": (None, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "unpack_in_pages": (_SIZE, (_AT, _SIZE, *(_AT,) * 3)),
     "sign_words": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT)),
+    "has_word": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
     "spelled_alike": (_SIZE, (*(_AT,) * 3, *(_SIZE,) * 3, _AT, *(_SIZE,) * 4, _AT, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "mark_lines": (None, (_AT, _SIZE, *(_AT,) * 4, _BYTE, _AT)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
+    "place_members": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4, _SIZE, *(_AT,) * 3)),
     "add_twins": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 5)),
+    "place_name": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "find_names": (None, (_AT, _AT, _SIZE, _AT, _AT, _SIZE, _AT, _AT)),
     "find_rows": (None, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT, _AT)),
     "smallest_words": (_SIZE, (_AT, _AT, _AT, _SIZE, *(_AT,) * 8)),
+    "group_by_row": (None, (_AT, _SIZE, _SIZE, _AT, _AT)),
     "letter_lines": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
-    "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
+    "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 7)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
     "index_pairs": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT)),
@@ -185,6 +196,11 @@ def address_of(values: NDArray[Any]) -> int:
         return ctypes.addressof(_FIRST_BYTE(values))  # type: ignore[arg-type]
     except (TypeError, ValueError):  # it is empty, or can't be written to
         return int(values.ctypes.data)
+
+
+def address_in(content: bytes) -> int:
+    """Where bytes, which nobody writes to, begin in memory."""
+    return ctypes.c_void_p.from_buffer(ctypes.c_char_p(content)).value or 0
 
 
 def places_of(values: NDArray[Any]) -> Places:

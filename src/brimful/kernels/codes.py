@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.kernels import Numbers, Places, address_of, in_halves, library, numbers_of, places_of
+from brimful.kernels.terms import Members
 
 DIMENSIONS = 256
 """Numbers of the vector of a term or a unit."""
@@ -77,15 +79,21 @@ def sum_units(
     parts: Iterable[NDArray[np.int8]],
     *,
     codes: bool,
+    members: Members | None = None,
     wide: bool = True,
 ) -> NDArray[np.int32] | NDArray[np.uint8]:
     """Of each unit the rows of its different terms added up: 256 numbers, or 32 bytes that say which are positive.
 
     Term t stands at `positions[offsets[t]:offsets[t + 1]]`, ascending, and has row t of each of the `parts`, which have
-    PART numbers of every row and are asked for one after the other; a unit goes to the next one.
+    PART numbers of every row and are asked for one after the other; a unit goes to the next one. `members` are the
+    terms of each unit, where they are known.
     """
     offsets, units = numbers_of(offsets), numbers_of(units)
-    bounds, members = _members(places_of(positions), offsets, units)
+    bounds, rows_of = (
+        _members(places_of(positions), offsets, units)
+        if members is None
+        else _checked_members(members, len(units), len(offsets) - 1)
+    )
     made: NDArray[np.int32] | NDArray[np.uint8] = (
         np.empty((len(units), DIMENSIONS // 8), np.uint8) if codes else np.empty((len(units), DIMENSIONS), np.int32)
     )
@@ -95,13 +103,22 @@ def sum_units(
         rows = np.ascontiguousarray(part, np.int8)
         if rows.shape != (len(offsets) - 1, PART):
             raise ValueError("every term needs its row and its positions")
-        given = (rows.ctypes.data, members.ctypes.data, bounds.ctypes.data, column)
+        given = (rows.ctypes.data, rows_of.ctypes.data, bounds.ctypes.data, column)
 
         def sum_some(first: int, last: int, given: tuple[int, ...] = given) -> None:
             library().sum_units(*given, first, last, wider, *out)
 
         in_halves(sum_some, len(units), least=_MANY_UNITS)
     return made
+
+
+def _checked_members(members: Members, units: int, terms: int) -> tuple[Numbers, Places]:
+    bounds, rows = numbers_of(members.bounds), places_of(members.terms)
+    if len(bounds) != units or (units and not 0 <= bounds[0] <= bounds[-1] <= len(rows)) or (np.diff(bounds) < 0).any():
+        raise ValueError("every unit needs its members")
+    if len(rows) and not 0 <= rows.min() <= rows.max() < terms:
+        raise ValueError("a member must be one of the terms")
+    return bounds, rows
 
 
 def _members(positions: Places, offsets: Numbers, units: Numbers) -> tuple[Numbers, Places]:
@@ -148,6 +165,8 @@ class WeighedUnits:
             raise ValueError("a unit must lie inside of its run")
         self._around, self._covered = np.empty(self._units, np.int64), np.empty(self._units)
         self._damped = np.empty(self._units)
+        self._has = np.empty(self.counts.shape, np.uint8)
+        library().mark_runs(*self._given, address_of(self._lasts), address_of(self._has))
 
     def scores(
         self, worths: Sequence[float], *, reach: int, unit_bytes: int, saturation: float, length: float
@@ -156,7 +175,7 @@ class WeighedUnits:
         given, scores = self._worths(worths, reach), np.empty(self._units)
         measures = np.array([saturation, saturation + 1, length, 1 - length], np.float64)
         room = [*map(address_of, (given, measures, self._around, self._damped, self._covered, scores))]
-        units = [*map(address_of, (self._firsts, self._lasts, self._sizes))]
+        units = (address_of(self._has), address_of(self._lasts), address_of(self._sizes))
         library().weigh_units(*self._given, *units, reach, unit_bytes, *room)
         return scores
 
@@ -164,7 +183,7 @@ class WeighedUnits:
         """What the words are worth that the unit with most of them has around it."""
         given = self._worths(worths, reach)
         room = [*map(address_of, (given, self._around, self._covered))]
-        runs = (address_of(self._firsts), address_of(self._lasts))
+        runs = (address_of(self._has), address_of(self._lasts))
         return float(library().most_covered(*self._given, *runs, reach, *room))
 
     def means(self, values: Numbers, *, reach: int) -> Numbers:
@@ -258,7 +277,13 @@ class Planes:
 
 def _is_wide(*, wide: bool) -> int:
     """Whether wide instructions are wanted, and there."""
-    return int(wide and library().can_be_wide() != 0)
+    return int(wide and _can_be_wide())
+
+
+@cache
+def _can_be_wide() -> bool:
+    """Asked once: where the machine is a virtual one, a processor that says what it can do takes longer than a sum."""
+    return bool(library().can_be_wide())
 
 
 def _halves(tables: NDArray[np.uint8], base: int) -> NDArray[np.uint8]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from itertools import accumulate, pairwise
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.classes import NamedTuple
 from brimful.errors import CorruptError
-from brimful.kernels import Numbers, address_of, library, numbers_of, places_of
+from brimful.kernels import Numbers, Reals, address_in, address_of, library, numbers_of, places_of
 
 _BITS = 7  # of a packed number in each byte
 
@@ -60,6 +60,9 @@ def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers
 class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs room)
     """Columns of numbers, one for each segment, that remember where a kernel finds them."""
 
+    counted: tuple[Columns, Numbers, Numbers] | None = None
+    """Where there are many: for which bases rows were counted, which ones, and how often (`CountedRows`)."""
+
     def __new__(cls, columns: Iterable[Numbers]) -> Self:
         """The same numbers, of eight bytes each, one after the other."""
         return super().__new__(cls, (numbers_of(column) for column in columns))
@@ -96,13 +99,14 @@ class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs 
         >>> [column.tolist() for column in Columns.cut(np.array([5, 7, 9]), np.array([2, 0, 1]))]
         [[5, 7], [], [9]]
         """
-        values, ends = numbers_of(values), np.cumsum(sizes)
-        if len(sizes) and (int(sizes.min()) < 0 or int(ends[-1]) > len(values)):
+        values, each = numbers_of(values), sizes.tolist()
+        bounds = [0, *accumulate(each)]
+        if min(each, default=0) < 0 or bounds[-1] > len(values):
             raise ValueError("columns must lie inside of their numbers")
-        bounds = [0, *ends.tolist()]
         made = super().__new__(cls, [values[first:last] for first, last in pairwise(bounds)])
-        made.__dict__["at"] = (address_of(values) + 8 * (ends - sizes)).astype(np.uint64)
-        made.__dict__["sizes"] = sizes
+        at = address_of(values)
+        made.__dict__["at"] = np.array([at + 8 * first for first in bounds[:-1]], np.uint64)
+        made.__dict__["sizes"], made.__dict__["total"] = sizes, bounds[-1]
         return made
 
 
@@ -120,8 +124,9 @@ class OpenPages:
 
     def __init__(self, pages: Sequence[PackedPage | None]) -> None:
         self._kept, self._count = pages, len(pages)
-        self._pages = np.array([_NOTHING if page is None else page.given for page in pages], np.uint64)
-        self._at = address_of(self._pages)
+        given = np.array([_NOTHING if page is None else page.given for page in pages], np.uint64)
+        self.pages = given.reshape(-1, len(_NOTHING))  # where a kernel finds them
+        self._at = address_of(self.pages)
 
     @property
     def nbytes(self) -> int:
@@ -194,17 +199,62 @@ def unite_all(groups: Sequence[Columns]) -> Columns:
     >>> [column.tolist() for column in unite_all([twos, ones])]
     [[1, 2], [1, 5]]
     """
-    count, segments = len(groups), len(groups[0])
-    if count > _MOST_UNITED or any(len(group) != segments for group in groups):
-        return Columns([_sorted_once(columns) for columns in zip(*groups, strict=True)])
-    columns, sizes = np.array([group.at for group in groups]), np.array([group.sizes for group in groups])
+    if any(len(group) != len(groups[0]) for group in groups):
+        raise ValueError("every group needs a column of each segment")
+    united = _united(np.array([group.at for group in groups]), np.array([group.sizes for group in groups]))
+    return united or Columns([_sorted_once(columns) for columns in zip(*groups, strict=True)])
+
+
+def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Columns] = ()) -> Columns:
+    """The numbers that several names have, each in pages of the same segments, and others beside them, as one of each.
+
+    >>> packed, ends = pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))
+    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", np.array([2, 3]), packed)])
+    >>> [column.tolist() for column in unite_named([(pages, b"cup"), (pages, b"tea")], [Columns([np.array([6])])])]
+    [[5, 6, 7, 900]]
+    """
+    segments = len(found[0][0].pages)
+    if any(len(pages.pages) != segments for pages, _ in found) or any(len(each) != segments for each in beside):
+        raise ValueError("every name needs a page of each segment, and what is beside it a column")
+    pages, names = np.concatenate([each.pages for each, _ in found]), b"".join([name for _, name in found])
+    bounds = np.cumsum([0, *(len(name) for _, name in found)])
+    before, counts = np.empty((2, len(pages)), np.int64)
+    places = (address_of(before), address_of(counts))
+    total = library().find_all_in_pages(address_of(pages), segments, names, address_of(bounds), len(found), *places)
+    values = np.empty(max(total, 0), np.int64)
+    if total < 0 or library().unpack_in_pages(address_of(pages), len(pages), *places, address_of(values)) != total:
+        raise CorruptError(_SAYS_MORE)
+    at = (address_of(values) + 8 * (np.cumsum(counts) - counts)).astype(np.uint64).reshape(-1, segments)
+    united = _united(
+        np.concatenate([*(each.at[None] for each in beside), at]),
+        np.concatenate([*(each.sizes[None] for each in beside), counts.reshape(-1, segments)]),
+    )
+    if united is None:
+        own = [Columns.cut(values, counts)[first : first + segments] for first in range(0, len(pages), segments)]
+        return Columns([_sorted_once(columns) for columns in zip(*beside, *own, strict=True)])
+    return united
+
+
+def _united(columns: NDArray[np.uint64], sizes: Numbers) -> Columns | None:
+    """Columns that lie in memory, of a row each, as one of each segment; None where one of them does not ascend."""
+    count, segments = columns.shape
+    if count > _MOST_UNITED:
+        parts = [
+            _united(columns[first : first + _MOST_UNITED], sizes[first : first + _MOST_UNITED])
+            for first in range(0, count, _MOST_UNITED)
+        ]
+        whole = [part for part in parts if part is not None]
+        if len(whole) < len(parts):
+            return None
+        return _united(np.array([part.at for part in whole]), np.array([part.sizes for part in whole]))
+    columns, sizes = np.ascontiguousarray(columns), np.ascontiguousarray(sizes)
     own, made = np.empty(2 * count, np.int64), np.empty(segments, np.int64)
     of_each = sizes.sum(axis=0)
     out, room = np.empty(int(of_each.sum()), np.int64), np.empty(int(of_each.max(initial=0)), np.int64)
     given = (address_of(columns), address_of(sizes), count, segments)
     rooms = (address_of(own), address_of(own) + 8 * count, address_of(room))
     if library().unite_columns(*given, *rooms, address_of(out), address_of(made)) < 0:
-        return Columns([_sorted_once(columns) for columns in zip(*groups, strict=True)])
+        return None
     return Columns.cut(out, made)
 
 
@@ -221,11 +271,11 @@ _NOTHING = (0,) * 6
 
 def _place_of(content: bytes) -> tuple[int, int]:
     """Where bytes lie in memory, and how many they are."""
-    return ctypes.cast(ctypes.c_char_p(content), ctypes.c_void_p).value or 0, len(content)
+    return address_in(content), len(content)
 
 
 class Stretches:
-    """Stretches `[start, end)` of segments, whose starts ascend: segment s has those from `bounds[s]` on."""
+    """Stretches `[start, end)` of segments, whose starts and ends ascend: segment s has those from `bounds[s]` on."""
 
     def __init__(self, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> None:
         starts, ends, edges = numbers_of(starts), numbers_of(ends), np.array(bounds, np.int64)
@@ -235,6 +285,7 @@ class Stretches:
             raise ValueError("the bounds of segments must ascend and lie inside of their stretches")
         self._kept, self._size, self._segments = (starts, ends, edges), len(starts), len(edges) - 1
         self._given = (address_of(starts), address_of(ends), address_of(edges))
+        self._room = np.empty(0, np.int64)
 
     def count(self, columns: Sequence[Numbers], *, weight: int = 1, counts: Numbers | None = None) -> Numbers:
         """How many positions lie in each, as so much each; added to the counts that there are."""
@@ -255,14 +306,14 @@ class Stretches:
         positions = Columns.of(columns)
         if len(positions) != self._segments:
             raise ValueError("every segment needs its stretches")
-        total = int(positions.sizes.sum())
-        found, stretches = np.empty(total, np.int64), np.empty(total, np.int64)
-        behind = np.zeros(self._segments + 1, np.int64)
-        library().find_inside(
-            *positions.given, *self._given, address_of(found), address_of(stretches), address_of(behind) + 8
-        )
+        if len(self._room) < 2 * positions.total:
+            self._room = np.empty(2 * positions.total, np.int64)
+        at, behind = address_of(self._room), np.zeros(self._segments + 1, np.int64)
+        room = (at, at + 8 * positions.total, address_of(behind) + 8)
+        library().find_inside(*positions.given, *self._given, *room)
         count = int(behind[-1])
-        return found[:count], stretches[:count], behind.tolist()
+        stretches = self._room[positions.total : positions.total + count].copy()
+        return self._room[:count].copy(), stretches, behind.tolist()
 
 
 class _PlacedUnits(NamedTuple):
@@ -410,25 +461,91 @@ class HeadingsAbove:
         if told.dtype != np.int64 or told.shape != (len(self.chains),) or not told.flags.c_contiguous:
             raise ValueError("every unit needs its number, one after the other")
         marks = self._heads.count(columns)
+        if not marks.any():  # as it is for most words
+            return
         units, deepest = self.chains.shape
         library().tell_above(address_of(self.chains), units, deepest, address_of(marks), share, address_of(told))
 
 
-def add_to_rows(columns: Sequence[Numbers], bases: Columns, rows: Columns, *, weight: int, counts: Numbers) -> None:
-    """Add so much for every position to the count of the row that its extent belongs to; `rows` are rows of it."""
-    positions = Columns.of(columns)
-    if len(positions) != len(bases) or (bases.sizes != rows.sizes).any() or counts.dtype != np.int64:
-        raise ValueError("every segment needs its extents, and every extent its row")
-    given = (address_of(bases.at), address_of(rows.at), address_of(bases.sizes))
-    library().add_to_rows(*positions.given, *given, weight, address_of(counts))
+_COMMON = 4
 
 
-def find_blocks(columns: Sequence[Numbers], starts: Columns, firsts: Numbers) -> Numbers:
-    """The blocks that have any position, ascending; block i of segment s has the number `firsts[s] + i`."""
-    positions, firsts = Columns.of(columns), numbers_of(firsts)
-    if not len(positions) == len(starts) == len(firsts):
-        raise ValueError("every segment needs its blocks and the number of the first")
-    found = np.empty(int(positions.sizes.sum()), np.int64)
-    given = (address_of(starts.at), address_of(starts.sizes), address_of(firsts))
-    count = library().find_blocks(*positions.given, *given, address_of(found))
-    return found[:count].copy()
+def is_common(positions: Columns, rows: int) -> bool:
+    """Whether positions are so many for so many rows that it is kept how many each has: two numbers for each of these.
+
+    Little words are asked for again and again, and have ten thousands of positions.
+    """
+    return positions.total >= _COMMON * max(rows, 1)
+
+
+class CountedRows:
+    """How much counts for each of so many rows: for those of the extents in which positions stand, or for some rows.
+
+    Extents begin at `bases`, segment by segment, and belong to `rows`, which are below the number of rows.
+
+    >>> counted = CountedRows(Columns([np.array([0, 10])]), Columns([np.array([2, 0])]), count=3)
+    >>> counted.add([np.array([3, 4, 17])], weight=5)
+    >>> counted.counts.tolist(), len(counted)
+    ([5, 0, 10], 2)
+    """
+
+    def __init__(self, bases: Columns, rows: Columns, *, count: int) -> None:
+        if len(bases) != len(rows) or (bases.sizes != rows.sizes).any():
+            raise ValueError("every segment needs its extents, and every extent its row")
+        self._kept, self._segments, self._known = (bases, rows), len(bases), 0
+        self.counts, self._rows = np.zeros(count, np.int64), np.empty(count, np.int64)
+        self._given = (address_of(bases.at), address_of(rows.at), address_of(bases.sizes))
+        self._room = (address_of(self.counts), address_of(self._rows))
+
+    def __len__(self) -> int:
+        """How many rows have anything."""
+        return self._known
+
+    def add(self, columns: Sequence[Numbers], *, weight: int) -> None:
+        """Count so much for every position."""
+        positions = Columns.of(columns)
+        if len(positions) != self._segments or weight < 1:
+            raise ValueError("every segment needs its positions, and these a weight from 1 on")
+        if not is_common(positions, len(self.counts)):
+            self._known = library().add_to_rows(*positions.given, *self._given, weight, *self._room, self._known)
+            return
+        if positions.counted is None or positions.counted[0] is not self._kept[0]:
+            fresh = CountedRows(*self._kept, count=len(self.counts))
+            known = library().add_to_rows(*positions.given, *self._given, 1, *fresh._room, 0)
+            rows = fresh._rows[:known].copy()
+            positions.counted = (self._kept[0], rows, fresh.counts[rows])
+        _, rows, times = positions.counted
+        given = (address_of(rows), address_of(times), len(rows), weight)
+        self._known = library().add_rows(*given, *self._room, self._known)
+
+    def add_rows(self, rows: Numbers, *, weight: int) -> None:
+        """Count so much for some rows, once for each time that they are named."""
+        rows = numbers_of(rows)
+        if weight < 1 or (len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self.counts)):
+            raise ValueError(f"there are {len(self.counts)} rows, and a weight is from 1 on")
+        self._known = library().add_rows(address_of(rows), 0, len(rows), weight, *self._room, self._known)
+
+    def weigh(self, sizes: Reals, worth: float, *, saturation: float, length: float, scores: Reals) -> None:
+        """Add what so much says of each row by BM25, times a worth, to its score, and count anew."""
+        if any(each.dtype != np.float64 or each.shape != self.counts.shape for each in (sizes, scores)):
+            raise ValueError("every row needs its size and its score")
+        measures = np.array([saturation, saturation + 1, length, 1 - length], np.float64)
+        counted = (self._room[1], self._known, self._room[0])
+        library().weigh_rows(*counted, address_of(sizes), worth, address_of(measures), address_of(scores))
+        self._known = 0
+
+
+class Blocks:
+    """Blocks of segments, one after the other: those of segment s begin at `starts[s]` on its axis."""
+
+    def __init__(self, starts: Columns) -> None:
+        ends = np.cumsum(starts.sizes)
+        self._starts, self._firsts, self.count = starts, ends - starts.sizes, int(ends[-1]) if len(ends) else 0
+        self._given = (address_of(starts.at), address_of(starts.sizes), address_of(self._firsts))
+
+    def add(self, columns: Sequence[Numbers], gain: float, *, worth: Reals) -> None:
+        """Add a gain to the worth of every block that has any position."""
+        positions = Columns.of(columns)
+        if len(positions) != len(self._starts) or worth.dtype != np.float64 or worth.shape != (self.count,):
+            raise ValueError("every segment needs its positions, and every block its worth")
+        library().add_to_blocks(*positions.given, *self._given, gain, address_of(worth))

@@ -43,6 +43,14 @@ static inline uint64_t word_at(const uint8_t *at)
     return word;
 }
 
+/* How many bits are set: by hand, since what every processor has is a call and eight look-ups. */
+static inline int64_t ones_in(uint64_t bits)
+{
+    bits -= bits >> 1 & 0x5555555555555555u;
+    bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+    return (int64_t)(((bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56);
+}
+
 /* The last word of a string, of 1 to 8 bytes: zeros stand behind its end. */
 static inline uint64_t masked(uint64_t word, int64_t bytes)
 {

@@ -385,3 +385,133 @@ EXPORT void count_speech(const uint8_t *text, int64_t size, int64_t *counts)
                                       (at[1] == '\r' && left >= 2 && at[2] == '\n'));
         }
 }
+
+/* Whether one of some commands begins behind the backslash at `at`, all of it before `end`; each has a newline behind
+ * it. */
+static int begins_word(const uint8_t *at, const uint8_t *end, const uint8_t *words, int64_t all, uint8_t ignored)
+{
+    for (int64_t begin = 0; begin < all;) {
+        const uint8_t *word = words + begin, *behind = memchr(word, '\n', (size_t)(all - begin));
+        int64_t size = behind ? behind - word : all - begin, step = 0;
+        while (step < size && at + step < end && (at[step] | ignored) == word[step])
+            step++;
+        if (step == size)
+            return 1;
+        begin += size + 1;
+    }
+    return 0;
+}
+
+enum { FEWEST_CAPITALS = 3, LONGEST_CAPITALS = 71 };
+
+/* Whether a line may be a heading by itself: it begins with a digit or with one of the words, or has capitals and no
+ * small letter. */
+static int may_stand_alone(const uint8_t *line, const uint8_t *end, const uint8_t *words, int64_t all)
+{
+    if (line < end && (is_digit(*line) || begins_word(line, end, words, all, 32)))
+        return 1;
+    if (end - line > LONGEST_CAPITALS)
+        return 0;
+    int64_t capitals = 0;
+    for (; line < end; line++) {
+        if (*line >= 'a' && *line <= 'z')
+            return 0;
+        capitals += *line >= 'A' && *line <= 'Z';
+    }
+    return capitals >= FEWEST_CAPITALS;
+}
+
+/* Of plain texts, each from its beginning to its end, the lines that may be headings: an empty line stands above, a
+ * blank or empty one below, and the line may_stand_alone. `flags` says of each text whether it has one of the commands
+ * behind a backslash (1), and so many form feeds (2). Words and commands have a newline behind each. Columns have room
+ * for `most`. Returns how many lines were found, or -1 where they are more. */
+EXPORT int64_t find_alone(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts,
+                          const uint8_t *words, int64_t all, const uint8_t *commands, int64_t every, int64_t feeds,
+                          int64_t most, uint8_t *flags, int64_t *of, int64_t *starts)
+{
+    int64_t count = 0;
+    for (int64_t number = 0; number < texts; number++) {
+        const uint8_t *begin = text + begins[number], *end = text + ends[number], *at = begin;
+        int64_t found = 0;
+        flags[number] = 0;
+        for (; at < end && !flags[number] && (at = memchr(at, '\\', (size_t)(end - at))); at++)
+            flags[number] = (uint8_t)begins_word(at + 1, end, commands, every, 0);
+        for (at = begin; at < end && found < feeds && (at = memchr(at, '\f', (size_t)(end - at))); at++)
+            found++;
+        flags[number] |= (uint8_t)(found >= feeds) << 1;
+        const uint8_t *newline;
+        for (at = begin; at < end && (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
+            int is_below_empty = at > begin && (at - begin == 1 || at[-2] == '\n');
+            if (!is_below_empty || newline + 1 >= end || !is_space(newline[1]) || !may_stand_alone(at, newline, words, all))
+                continue;
+            if (count == most)
+                return -1;
+            of[count] = number;
+            starts[count++] = at - text;
+        }
+    }
+    return count;
+}
+
+/* How many bytes a title of a manual page has, without its fonts, quotes and the white space around it. */
+static int64_t title_size(const uint8_t *at, const uint8_t *end)
+{
+    int64_t size = 0, kept = 0;
+    for (; at < end; at++) {
+        if (*at == '"')
+            continue;
+        if (*at == '\\' && at + 1 < end && (at[1] == '&' || (at[1] == 'f' && at + 2 < end))) {
+            at += at[1] == '&' ? 1 : 2;
+            continue;
+        }
+        size += size || !is_space(*at); /* from the first that is filled */
+        kept = is_space(*at) ? kept : size;
+    }
+    return kept;
+}
+
+/* The headings of manual pages, each from its beginning to its end: lines of the macros SH, Sh, SS and Ss, with a title
+ * behind or below of up to `longest` bytes. Of each where it starts and ends, and its level. The columns have room for
+ * `most`. Returns how many there are, or -1 where they are more. */
+EXPORT int64_t find_macros(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts,
+                           int64_t longest, int64_t most, int64_t *starts, int64_t *stops, int64_t *levels)
+{
+    int64_t count = 0;
+    for (int64_t number = 0; number < texts; number++) {
+        const uint8_t *end = text + ends[number], *line = text + begins[number], *stop;
+        for (; line < end; line = stop + 1) {
+            stop = memchr(line, '\n', (size_t)(end - line));
+            stop = stop ? stop : end;
+            if (*line != '.')
+                continue;
+            const uint8_t *at = line + 1;
+            while (at < stop && (*at == ' ' || *at == '\t'))
+                at++;
+            if (stop - at < 2 || *at != 'S' || ((at[1] | 32) != 'h' && (at[1] | 32) != 's'))
+                continue;
+            int64_t level = (at[1] | 32) == 'h' ? 1 : 2;
+            at += 2;
+            if (at < stop && is_word(*at))
+                continue;
+            while (at < stop && (*at == ' ' || *at == '\t'))
+                at++;
+            if (at == stop && stop < end) { /* the title stands below */
+                at = stop + 1;
+                stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : end;
+                stop = stop ? stop : end;
+            }
+            int64_t size = title_size(at, stop);
+            if (!size || size > longest)
+                continue;
+            if (count == most)
+                return -1;
+            const uint8_t *last = stop;
+            while (last > at && is_space(last[-1]))
+                last--;
+            starts[count] = line - text;
+            stops[count] = last - text;
+            levels[count++] = level;
+        }
+    }
+    return count;
+}

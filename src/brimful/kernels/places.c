@@ -27,15 +27,22 @@ static inline int64_t not_below(const int64_t *column, int64_t size, int64_t fro
     return high;
 }
 
-/* Add `weight` to the count of each stretch for every position in it; only their starts need to ascend. */
+/* Add `weight` to the count of each stretch for every position in it; these may overlap, where their ends ascend too. */
 EXPORT void count_inside(const int64_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
                          const int64_t *ends, const int64_t *bounds, int64_t weight, int64_t *counts)
 {
     for (int64_t segment = 0; segment < segments; segment++) {
-        int64_t first = 0, size = sizes[segment];
-        for (int64_t stretch = bounds[segment]; stretch < bounds[segment + 1] && first < size; stretch++) {
-            first = not_below(positions[segment], size, first, starts[stretch]);
-            counts[stretch] += weight * (not_below(positions[segment], size, first, ends[stretch]) - first);
+        const int64_t *column = positions[segment];
+        int64_t size = sizes[segment], stretch = bounds[segment], last = bounds[segment + 1];
+        for (int64_t at = 0; at < size && stretch < last; stretch++) {
+            stretch = not_below(ends, last, stretch, column[at] + 1);
+            if (stretch >= last)
+                break;
+            at = not_below(column, size, at, starts[stretch]);
+            int64_t next = not_below(column, size, at, ends[stretch]);
+            counts[stretch] += weight * (next - at);
+            if (stretch + 1 == last || starts[stretch + 1] >= ends[stretch])
+                at = next;
         }
     }
 }
@@ -48,11 +55,6 @@ typedef struct {
     const int64_t *bases;
     int64_t extents;
 } tree;
-
-static inline int64_t ones_in(uint64_t bits)
-{
-    return __builtin_popcountll(bits);
-}
 
 /* The headings above units: those of segment s are bounds[s] to bounds[s + 1] - 1. A unit [begins[i], behind[i]), and
  * these ascend in a segment, stands under the last heading that ends before it if that belongs to its extent. A heading
@@ -156,11 +158,22 @@ EXPORT void find_inside(const int64_t *const *positions, const int64_t *sizes, i
     }
 }
 
+/* Add `weight`, which is above 0, to the count of a row; one that had none goes to the end of those that are `known`.
+ * Returns how many these are. */
+static inline int64_t add_to_row(int64_t row, int64_t weight, int64_t *counts, int64_t *known, int64_t count)
+{
+    if (!counts[row])
+        known[count++] = row;
+    counts[row] += weight;
+    return count;
+}
+
 /* Add `weight` for every position to the count of the row that its extent belongs to: extent i of a segment begins at
- * bases[s][i] and reaches to the next, and no position stands before the first. Rows are below the length of `counts`. */
-EXPORT void add_to_rows(const int64_t *const *positions, const int64_t *sizes, int64_t segments,
-                        const int64_t *const *bases, const int64_t *const *rows, const int64_t *extents, int64_t weight,
-                        int64_t *counts)
+ * bases[s][i] and reaches to the next, and no position stands before the first. Rows are below the length of `counts`;
+ * `known` has room for as many, of which `count` are there already. Returns how many rows are known. */
+EXPORT int64_t add_to_rows(const int64_t *const *positions, const int64_t *sizes, int64_t segments,
+                           const int64_t *const *bases, const int64_t *const *rows, const int64_t *extents,
+                           int64_t weight, int64_t *counts, int64_t *known, int64_t count)
 {
     for (int64_t segment = 0; segment < segments; segment++) {
         const int64_t *column = positions[segment];
@@ -171,20 +184,30 @@ EXPORT void add_to_rows(const int64_t *const *positions, const int64_t *sizes, i
             if (extent + 1 < extents[segment])
                 next = not_below(column, sizes[segment], at, bases[segment][extent + 1]);
             if (extent >= 0)
-                counts[rows[segment][extent]] += weight * (next - at);
+                count = add_to_row(rows[segment][extent], weight * (next - at), counts, known, count);
             else
                 extent = 0;
             at = next;
         }
     }
+    return count;
 }
 
-/* The blocks that have any position, ascending: block i of a segment begins at starts[s][i] and reaches to the next; its
- * number is firsts[s] + i. `found` has room for as many as there are positions. Returns how many. */
-EXPORT int64_t find_blocks(const int64_t *const *positions, const int64_t *sizes, int64_t segments,
-                           const int64_t *const *starts, const int64_t *blocks, const int64_t *firsts, int64_t *found)
+/* The same for some rows themselves, `times` so often each; once where that is none. */
+EXPORT int64_t add_rows(const int64_t *rows, const int64_t *times, int64_t size, int64_t weight, int64_t *counts,
+                        int64_t *known, int64_t count)
 {
-    int64_t count = 0;
+    for (int64_t at = 0; at < size; at++)
+        count = add_to_row(rows[at], times ? weight * times[at] : weight, counts, known, count);
+    return count;
+}
+
+/* Add `gain` to the worth of every block that has any position: block i of a segment begins at starts[s][i] and reaches
+ * to the next; its number is firsts[s] + i. */
+EXPORT void add_to_blocks(const int64_t *const *positions, const int64_t *sizes, int64_t segments,
+                          const int64_t *const *starts, const int64_t *blocks, const int64_t *firsts, double gain,
+                          double *worth)
+{
     for (int64_t segment = 0; segment < segments; segment++) {
         const int64_t *column = positions[segment];
         int64_t block = 0;
@@ -193,10 +216,9 @@ EXPORT int64_t find_blocks(const int64_t *const *positions, const int64_t *sizes
             at = block + 1 < blocks[segment] ? not_below(column, sizes[segment], at, starts[segment][block + 1])
                                              : sizes[segment];
             if (block >= 0)
-                found[count++] = firsts[segment] + block;
+                worth[firsts[segment] + block] += gain;
             else
                 block = 0;
         }
     }
-    return count;
 }

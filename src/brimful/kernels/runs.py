@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import MOST_BYTES, Numbers, Places, address_of, library, numbers_of, places_of
+from brimful.kernels import MOST_BYTES, Numbers, Places, address_in, address_of, library, numbers_of, places_of
 
 _SIGN_WORDS, _LONGEST_RUN = 16, 8
 _MOST_GROUPS = 8
@@ -155,6 +154,9 @@ class SpelledWords:
             raise ValueError("the words of all lengths must follow each other")
         if not all(0 <= own <= step for own, step in zip(plain, steps, strict=True)):
             raise ValueError("the words in ASCII must be among those of their length")
+        behind = [int(ends[first + own] - ends[first]) for first, own in zip(firsts, plain, strict=False)]
+        if behind != [size * own for size, own in enumerate(plain)]:
+            raise ValueError("a word in ASCII must have a byte for each letter")
         if len(self._firsts) > self.LONGEST + 2:
             raise ValueError(f"a word must have at most {self.LONGEST} letters")
         self._given = (address_of(self._signatures), letters, address_of(self._offsets))
@@ -182,12 +184,8 @@ class SpelledWords:
         """Whether a word in ASCII is among them, where those of one length are sorted."""
         if len(word) >= len(self._plain):
             return False
-        count, at = self._plain[len(word)], int(self._offsets[self._firsts[len(word)]])
-        place = bisect_left(range(count), word, key=lambda number: self._at(at, number, len(word)))
-        return place < count and self._at(at, place, len(word)) == word
-
-    def _at(self, begin: int, number: int, size: int) -> bytes:
-        return self._letters[begin + number * size : begin + (number + 1) * size]
+        at = address_in(self._letters) + int(self._offsets[self._firsts[len(word)]])
+        return bool(library().has_word(at, self._plain[len(word)], len(word), word))
 
 
 class Anchors:
@@ -206,13 +204,14 @@ class Anchors:
         heads = np.array([anchor[0] for anchor in self._anchors], np.int64)
         self._firsts = heads.searchsorted(np.arange(257)).astype(np.int32)
         # Asked for once: many texts are short.
+        self._room = ctypes.c_char * len(self._anchors)
         self.given = (self._text, self._bounds.ctypes.data, self._firsts.ctypes.data)
 
     def within(self, text: bytes) -> set[bytes]:
         """Which of them stand in a text."""
-        found = ctypes.create_string_buffer(len(self._anchors))
+        found = self._room()
         library().find_anchors(text, len(text), *self.given, found)
-        return {anchor for anchor, there in zip(self._anchors, found.raw, strict=True) if there}
+        return set(compress(self._anchors, found.raw))
 
 
 def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uint8]:

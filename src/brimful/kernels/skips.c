@@ -5,6 +5,27 @@
 
 enum { AT_ONCE = 64 };
 
+static const uint64_t ONES = 0x0101010101010101u, HIGHS = 0x8080808080808080u, NEWLINES = 0x0A0A0A0A0A0A0A0Au;
+
+/* Of the next 64 bytes, how many are below 0x80, or newlines. */
+static inline int64_t low_bytes(const uint8_t *text)
+{
+    uint64_t found = 0; /* up to 8 in each of its bytes */
+    for (int step = 0; step < AT_ONCE; step += 8)
+        found += (~word_at(text + step) & HIGHS) >> 7;
+    return (int64_t)(found * ONES >> 56);
+}
+
+static inline int64_t newlines(const uint8_t *text)
+{
+    uint64_t found = 0;
+    for (int step = 0; step < AT_ONCE; step += 8) {
+        uint64_t other = word_at(text + step) ^ NEWLINES;
+        found += (~(((other & ~HIGHS) + ~HIGHS) | other) & HIGHS) >> 7; /* bytes that are 0 */
+    }
+    return (int64_t)(found * ONES >> 56);
+}
+
 /* A page: its names, as lines that ascend bytewise, with a newline before the first and behind each; how many numbers
  * the columns of its first names have together, up to each of them; and the columns, packed. */
 typedef struct {
@@ -25,8 +46,10 @@ static int64_t line_of(const uint8_t *text, int64_t size, const uint8_t *name, i
         int64_t own = (const uint8_t *)memchr(line, '\n', (size_t)(high - begin)) - line;
         int order = memcmp(line, name, (size_t)(own < length ? own : length));
         if (!order && own == length) {
-            int64_t number = 0;
-            for (int64_t at = 0; at < begin; at++)
+            int64_t number = 0, at = 0;
+            for (; begin - at >= AT_ONCE; at += AT_ONCE)
+                number += newlines(text + at);
+            for (; at < begin; at++)
                 number += text[at] == '\n';
             return number;
         }
@@ -98,15 +121,28 @@ EXPORT int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *na
     return total;
 }
 
+/* The same of several names, of which name n is names[bounds[n]] to names[bounds[n + 1] - 1] and has `count` pages of its
+ * own, those from pages[n * count] on; so have `before` and `counts`. */
+EXPORT int64_t find_all_in_pages(const page *pages, int64_t count, const uint8_t *names, const int64_t *bounds,
+                                 int64_t size, int64_t *before, int64_t *counts)
+{
+    int64_t total = 0;
+    for (int64_t name = 0; name < size; name++) {
+        int64_t first = name * count, length = bounds[name + 1] - bounds[name];
+        int64_t made = find_in_pages(pages + first, count, names + bounds[name], length, before + first, counts + first);
+        if (made < 0)
+            return -1;
+        total += made;
+    }
+    return total;
+}
+
 /* Where packed number `number` begins: behind as many last bytes, which are those below 0x80. */
 static int64_t begin_of(const uint8_t *packed, int64_t size, int64_t number)
 {
     int64_t at = 0;
     while (number >= AT_ONCE && size - at >= AT_ONCE) {
-        unsigned ends = 0; /* 64 bytes end 64 numbers at most */
-        for (int step = 0; step < AT_ONCE; step++)
-            ends += packed[at + step] < 0x80;
-        number -= ends;
+        number -= low_bytes(packed + at); /* 64 bytes end 64 numbers at most */
         at += AT_ONCE;
     }
     for (; at < size && number > 0; at++)
@@ -125,19 +161,26 @@ EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *
             continue;
         const uint8_t *packed = (const uint8_t *)(uintptr_t)pages[at].packed;
         int64_t size = (int64_t)pages[at].bytes, made = 0;
-        uint64_t total = 0, value = 0;
-        unsigned shift = 0;
-        for (int64_t byte = begin_of(packed, size, before[at]); byte < size && made < counts[at]; byte++) {
-            if (shift < 64)
-                value |= (uint64_t)(packed[byte] & 0x7F) << shift;
-            if (packed[byte] > 0x7F) {
-                shift += 7;
-                continue;
+        uint64_t total = 0;
+        for (int64_t byte = begin_of(packed, size, before[at]); byte < size && made < counts[at];) {
+            uint64_t value = packed[byte++];
+            if (value > 0x7F) { /* most differences have one byte or two */
+                value &= 0x7F;
+                unsigned shift = 7;
+                while (byte < size && packed[byte] > 0x7F) {
+                    if (shift < 64)
+                        value |= (uint64_t)(packed[byte] & 0x7F) << shift;
+                    shift += 7;
+                    byte++;
+                }
+                if (byte == size)
+                    break; /* a number that does not end is none */
+                if (shift < 64)
+                    value |= (uint64_t)packed[byte] << shift;
+                byte++;
             }
             total += value;
             out[made++] = (int64_t)total;
-            value = 0;
-            shift = 0;
         }
         out += made;
     }

@@ -55,9 +55,9 @@ EXPORT int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters,
 {
     int64_t made = 0;
     for (int64_t at = first; at < last; at++) {
-        int64_t shared = 0, either = trigrams + __builtin_popcountll(signatures[at]);
+        int64_t shared = 0, either = trigrams + ones_in(signatures[at]);
         for (int64_t time = 0; time < times; time++)
-            shared += __builtin_popcountll(signatures[at] & masks[time]);
+            shared += ones_in(signatures[at] & masks[time]);
         if (shared * (whole + part) < either * part)
             continue;
         if (word && offsets[at + 1] - offsets[at] == size &&
@@ -88,4 +88,21 @@ EXPORT void sign_words(const uint8_t *text, const int64_t *starts, const int64_t
         letters += lengths[word];
         signatures[word] = bits;
     }
+}
+
+/* Whether one of `count` sorted words of `size` bytes each, one after the other, is this one. */
+EXPORT int64_t has_word(const uint8_t *letters, int64_t count, int64_t size, const uint8_t *word)
+{
+    int64_t low = 0, high = count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        int order = memcmp(letters + middle * size, word, (size_t)size);
+        if (!order)
+            return 1;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
 }

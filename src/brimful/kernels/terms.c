@@ -358,6 +358,37 @@ EXPORT void place_terms(const int32_t *starts, const int32_t *numbers, int64_t c
     }
 }
 
+/* Which terms stand in which unit, each once, in the order of the text: unit u begins at units[u], and its members end at
+ * bounds[u]. Clumps and their terms are those of place_terms. `seen` has -1 for each term, `members` room for a number
+ * a place. Places before the first unit are in none. Returns how many members there are, or -1 where places do not
+ * ascend. */
+EXPORT int64_t place_members(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,
+                             const int32_t *terms, const int32_t *inside, const int64_t *units, int64_t many,
+                             int32_t *seen, int64_t *bounds, int32_t *members)
+{
+    int64_t unit = -1, made = 0, before = 0;
+    for (int64_t at = 0; at < count; at++) {
+        if (at + AT_ONCE < count)
+            __builtin_prefetch(rows + numbers[at + AT_ONCE]);
+        for (int32_t row = rows[numbers[at]]; row < rows[numbers[at] + 1]; row++) {
+            int64_t place = (int64_t)starts[at] + inside[row];
+            if (place < before)
+                return -1;
+            before = place;
+            for (; unit + 1 < many && units[unit + 1] <= place; unit++)
+                if (unit >= 0)
+                    bounds[unit] = made;
+            if (unit < 0 || seen[terms[row]] == unit)
+                continue;
+            seen[terms[row]] = (int32_t)unit;
+            members[made++] = terms[row];
+        }
+    }
+    for (unit = unit < 0 ? 0 : unit; unit < many; unit++)
+        bounds[unit] = made;
+    return made;
+}
+
 /* Where the name ends that begins at `at`: at its newline. */
 static inline int64_t name_end(const uint8_t *text, int64_t size, int64_t at)
 {
@@ -365,27 +396,48 @@ static inline int64_t name_end(const uint8_t *text, int64_t size, int64_t at)
     return newline ? newline - text : size;
 }
 
+/* The first eight bytes of the name at `start` as a number that orders as they do; zeros stand for those that it lacks.
+ * Behind the last name the largest number. */
+static inline uint64_t key_at(const uint8_t *text, int64_t size, int64_t start, int64_t end)
+{
+    uint64_t key = 0;
+    if (start >= size)
+        return UINT64_MAX;
+    if (start + 8 <= size)
+        key = end > start ? masked(word_at(text + start), end - start) : 0;
+    else
+        for (int64_t at = start; at < end; at++)
+            key |= (uint64_t)text[at] << 8 * (at - start);
+    return __builtin_bswap64(key);
+}
+
 /* Names of several texts as one list: each text has its names in bytewise order, a newline behind each, none twice.
- * `starts` and `ends` are room for one number a text, `firsts` where the rows of each text's names begin in `rows`,
- * which gets the place of each in the list. `out` has room for all texts, and gets the list, a newline behind each
- * name; `size` its bytes. Returns how many names there are, or -1 where a text's names do not ascend. */
+ * `starts`, `ends` and `keys` are room for one number a text, `firsts` where the rows of each text's names begin in
+ * `rows`, which gets the place of each in the list. `out` has room for all texts, and gets the list, a newline behind
+ * each name; `size` its bytes. Returns how many names there are, or -1 where a text's names do not ascend. */
 EXPORT int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, int64_t count, int64_t *starts,
-                           int64_t *ends, int64_t *firsts, int64_t *rows, uint8_t *out, int64_t *size)
+                           int64_t *ends, uint64_t *keys, int64_t *firsts, int64_t *rows, uint8_t *out, int64_t *size)
 {
     int64_t made = 0, written = 0, before = 0; /* bytes of the last name */
     for (int64_t text = 0; text < count; text++) {
         starts[text] = 0;
         ends[text] = name_end(texts[text], sizes[text], 0);
+        keys[text] = key_at(texts[text], sizes[text], 0, ends[text]);
     }
     for (;;) {
         const uint8_t *least = NULL;
         int64_t length = 0;
+        uint64_t key = UINT64_MAX;
+        for (int64_t text = 0; text < count; text++)
+            key = keys[text] < key ? keys[text] : key;
         for (int64_t text = 0; text < count; text++) {
-            if (starts[text] >= sizes[text])
+            if (keys[text] != key || starts[text] >= sizes[text])
                 continue;
             const uint8_t *name = texts[text] + starts[text];
             int64_t own = ends[text] - starts[text], shorter = own < length ? own : length;
-            int order = least ? memcmp(name, least, (size_t)shorter) : -1;
+            int order = least ? 0 : -1;
+            if (shorter > 8)
+                order = memcmp(name + 8, least + 8, (size_t)(shorter - 8));
             if (order < 0 || (!order && own < length)) {
                 least = name;
                 length = own;
@@ -399,11 +451,12 @@ EXPORT int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, in
             return -1;
         memcpy(out + written, least, (size_t)length);
         for (int64_t text = 0; text < count; text++)
-            if (starts[text] < sizes[text] && ends[text] - starts[text] == length &&
-                !memcmp(texts[text] + starts[text], out + written, (size_t)length)) {
+            if (keys[text] == key && starts[text] < sizes[text] && ends[text] - starts[text] == length &&
+                (length <= 8 || !memcmp(texts[text] + starts[text] + 8, out + written + 8, (size_t)(length - 8)))) {
                 rows[firsts[text]++] = made;
                 starts[text] = ends[text] + 1;
                 ends[text] = name_end(texts[text], sizes[text], starts[text]);
+                keys[text] = key_at(texts[text], sizes[text], starts[text], ends[text]);
             }
         written += length;
         before = length;

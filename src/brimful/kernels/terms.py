@@ -8,8 +8,8 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
-from brimful.kernels import MOST_BYTES, Numbers, Places, library, numbers_of, places_of
+from brimful.classes import NamedTuple, dataclass
+from brimful.kernels import MOST_BYTES, Numbers, Places, address_of, library, numbers_of, places_of
 
 ROOM = bytes(8)
 """What must stand behind a text of strings: they are read eight bytes at a time."""
@@ -35,8 +35,11 @@ class Clumps:
     strings: Strings
 
 
-def _multiplier(text: bytes) -> int:
-    """What strings are hashed with: odd, and another for every text, so that no text can be made to collide."""
+def multiplier_of(text: bytes) -> int:
+    """What strings are hashed with: odd, and another for every text, so that no text can be made to collide.
+
+    Hashes of all parts of a text tell it as well as the text itself, and take no time.
+    """
     return int.from_bytes(blake3(text).digest(8), "little") | 1
 
 
@@ -48,7 +51,7 @@ def find_clumps(padded: bytes, flags: bytes, *, multiplier: int | None = None) -
     most = size // 2 + 1
     starts, numbers, firsts, lengths = (np.empty(most, np.int32) for _ in range(4))  # as much as is used is there
     state = np.zeros(3, np.int64)
-    multiplier = _multiplier(padded) if multiplier is None else multiplier
+    multiplier = multiplier_of(padded) if multiplier is None else multiplier
     bits = max((size // 64).bit_length(), 4)
     given = [each.ctypes.data for each in (starts, numbers, firsts, lengths, state)]
     while True:
@@ -72,7 +75,7 @@ def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier
     count = len(starts)
     bits = max((count // 2).bit_length(), 4)
     numbers, firsts, lengths_of = (np.empty(count, np.int32) for _ in range(3))
-    multiplier = _multiplier(padded) if multiplier is None else multiplier
+    multiplier = multiplier_of(padded) if multiplier is None else multiplier
     made = [each.ctypes.data for each in (numbers, firsts, lengths_of)]
     given = (padded, starts.ctypes.data, lengths.ctypes.data, count, multiplier)
     while True:
@@ -140,13 +143,20 @@ def join_strings(
     return joined.tobytes(), bounds
 
 
+class Members(NamedTuple):
+    """Which terms stand in which unit, each once: those of unit u end at `bounds[u]`, where those of the next begin."""
+
+    bounds: Numbers
+    terms: Places
+
+
 def place_terms(
-    clumps: Clumps, bounds: Places, origins: Places, terms: Places, *, named: int
-) -> tuple[Numbers, Places]:
+    clumps: Clumps, bounds: Places, origins: Places, terms: Places, *, named: int, units: Numbers | None = None
+) -> tuple[Numbers, Places, Members | None]:
     """Where each of so many terms stands: from `offsets[t]` on in the places are those of term t, ascending.
 
     The different clumps lie one after the other, number i from `bounds[i]` on; in them stand terms, row by row where
-    (`origins`, ascending) and which.
+    (`origins`, ascending) and which. With units, by where each begins in the text, also which terms each has.
     """
     starts, numbers = places_of(clumps.starts), places_of(clumps.strings.numbers)
     bounds, inside, terms = places_of(bounds), places_of(origins).copy(), places_of(terms)
@@ -170,7 +180,18 @@ def place_terms(
     cursors, places = places_of(offsets), np.empty(total, np.int32)
     given_too = [each.ctypes.data for each in (rows, terms, inside, cursors, places)]
     library().place_terms(starts.ctypes.data, numbers.ctypes.data, len(starts), *given_too)
-    return offsets, places
+    if units is None:
+        return offsets, places, None
+    units, seen = numbers_of(units), np.full(named, -1, np.int32)
+    if (units[1:] < units[:-1]).any():
+        raise ValueError("units must ascend")
+    ends, members = np.empty(len(units), np.int64), np.empty(total, np.int32)
+    given_units = (units.ctypes.data, len(units), seen.ctypes.data, ends.ctypes.data, members.ctypes.data)
+    clumped = (starts.ctypes.data, numbers.ctypes.data, len(starts), rows.ctypes.data, terms.ctypes.data)
+    made = library().place_members(*clumped, inside.ctypes.data, *given_units)
+    if made < 0:
+        raise ValueError("clumps and the terms in them must ascend")
+    return offsets, places, Members(ends, members[:made])  # what is behind them was never written to
 
 
 def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) -> tuple[Places, Places]:
@@ -245,6 +266,21 @@ def smallest_words(
     return kept[:count].copy(), firsts[: pairs + 1].copy(), words[:pairs].copy(), lines[:pairs].copy(), bounds
 
 
+def group_by_row(rows: Places, *, count: int) -> tuple[Places, Places]:
+    """Which things each of so many rows has, of each of which the row is given: where they begin, and their numbers.
+
+    >>> bounds, order = group_by_row(np.array([2, 0, 2]), count=3)
+    >>> bounds.tolist(), order.tolist()
+    ([0, 1, 1, 3], [1, 0, 2])
+    """
+    rows = places_of(rows)
+    if count < 0 or len(rows) > MOST_BYTES or (len(rows) and not 0 <= rows.min() <= rows.max() < count):
+        raise ValueError(f"there are {count} rows, and others were named")
+    bounds, order = np.zeros(count + 1, np.int32), np.empty(len(rows), np.int32)
+    library().group_by_row(rows.ctypes.data, len(rows), count, bounds.ctypes.data, order.ctypes.data)
+    return bounds, order
+
+
 def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     """Sorted lines of several texts as those of one, each once, and where in it those of each text stand.
 
@@ -260,12 +296,25 @@ def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     rows, out = np.empty(int(counts.sum()), np.int64), np.empty(int(sizes.sum()), np.uint8)
     starts, ends, firsts, size = (np.empty_like(sizes), np.empty_like(sizes), behind - counts, np.zeros(1, np.int64))
     at = np.array([np.frombuffer(text, np.uint8).ctypes.data for text in texts], np.uint64)
-    given = [each.ctypes.data for each in (starts, ends, firsts, rows, out, size)]
+    keys = np.empty(len(texts), np.uint64)
+    given = [each.ctypes.data for each in (starts, ends, keys, firsts, rows, out, size)]
     made = library().merge_names(at.ctypes.data, sizes.ctypes.data, len(texts), *given)
     if made < 0:
         raise ValueError("the names of a list must ascend")
     parts = [rows[end - count : end] for end, count in zip(behind.tolist(), counts.tolist(), strict=True)]
     return out[: int(size[0])].tobytes(), parts
+
+
+def place_name(lines: bytes, bounds: Places, name: bytes) -> int:
+    """Which of some sorted names one is, from 0 on; -1 for none of them. `find_names` says what is given of them.
+
+    >>> [place_name(b"pot\\ntea\\n", np.array([0, 4, 8], np.int32), name) for name in (b"tea", b"te")]
+    [1, -1]
+    """
+    if bounds.dtype != np.int32 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(lines):
+        raise ValueError("every name must lie inside its text")
+    place: int = library().place_name(lines, address_of(bounds), len(bounds) - 1, name, len(name))
+    return place
 
 
 def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Places) -> tuple[Numbers, NDArray[np.bool_]]:

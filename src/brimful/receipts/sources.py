@@ -7,13 +7,13 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
 from brimful.assembly.context import digest_document, written
 from brimful.assembly.formats import Block, Fragment, form_for
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document
 from brimful.corpus.encodings import decode
 from brimful.corpus.loaders import Loaded, load

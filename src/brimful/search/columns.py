@@ -6,12 +6,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.index.segments import Numbers, Places, Postings, sequence
 from brimful.index.vectors import (
     CODE_BYTES,
@@ -22,8 +22,15 @@ from brimful.index.vectors import (
     chance_score,
     similarities,
 )
-from brimful.kernels import columns as kernels
-from brimful.kernels.columns import Columns, HeadingsAbove, HeadingTree, UnitGrid, unite_all
+from brimful.kernels.columns import (
+    Blocks,
+    Columns,
+    CountedRows,
+    HeadingsAbove,
+    HeadingTree,
+    UnitGrid,
+    is_common,
+)
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
@@ -63,7 +70,7 @@ _KEPT_TERMS = 4_096
 _KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 16 << 20, 32 << 20
 """Of positions that were asked for last: in a large corpus, which has more that must stay, the first of these."""
 
-_WeighedPlaces = tuple[tuple[int, tuple[Numbers, ...]], ...]
+_WeighedPlaces = tuple[tuple[int, Columns], ...]
 """Weights in thousandths, each with positions segment by segment."""
 
 Ids = NDArray[np.int64]
@@ -149,8 +156,10 @@ class CorpusColumns:
         # Places of terms, and of the forms of a word, by which they are kept.
         self._kept: ByteLru[Any, Any] = ByteLru(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 16))
         terms = StoredTerms(snapshot, [segment.view for segment in self.segments], self._kept)
-        self.census = lru_cache(_KEPT_TERMS)(terms.census)
+        self._counted = terms.census
+        self.census = lru_cache(_KEPT_TERMS)(self._census)
         self.names = terms.names
+        self._all_places = terms.all_places
         self.places = terms.places  # where a term stands on the axis of each segment
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
@@ -246,6 +255,11 @@ class CorpusColumns:
 
     # ---- words
 
+    def _census(self, term: bytes) -> int:
+        """How often a term stands in live text: not at all where the words, if they are in memory, do not have it."""
+        spelled: Spellings | None = self.__dict__.get("_spellings")
+        return 0 if spelled is not None and spelled.lacks(term) else self._counted(term)
+
     def endings(self, suffix: bytes) -> list[bytes]:
         """All words that end so, by their letters from behind."""
         (text, bounds), wanted = self._backwards, suffix[::-1]
@@ -287,22 +301,21 @@ class CorpusColumns:
         found: _WeighedPlaces | None = self._kept.get(forms)
         if found is None:
             made = self._weighed(forms)
-            size = sum(column.nbytes for _, columns in made for column in columns)
-            found = self._kept.keep(forms, made, size=size)
+            sizes = [8 * placed.total for _, placed in made]
+            sizes += [16 * len(self.documents) for _, placed in made if is_common(placed, len(self.documents))]
+            found = self._kept.keep(forms, made, size=sum(sizes))
         return found
 
     def _weighed(self, forms: tuple[Form, ...]) -> _WeighedPlaces:
-        by_weight: dict[int, list[tuple[Numbers, ...]]] = {}
+        by_weight: dict[int, list[Form]] = {}
         for form in forms:
-            places = self.places(form.terms[0]) if len(form.terms) == 1 else following(self, form.terms)
-            by_weight.setdefault(form.weight, []).append(places)
-        placed: list[tuple[int, tuple[Numbers, ...]]] = []
-        held: tuple[Numbers, ...] = ()
-        weights = sorted(by_weight, reverse=True)
-        for weight, lighter in pairwise([*weights, 0]):
-            groups = [held, *by_weight[weight]] if placed else by_weight[weight]
-            held = unite_all([Columns.of(group) for group in groups]) if len(groups) > 1 else groups[0]
-            placed.append((weight - lighter, held))
+            by_weight.setdefault(form.weight, []).append(form)
+        placed: list[tuple[int, Columns]] = []
+        for weight, lighter in pairwise([*sorted(by_weight, reverse=True), 0]):
+            held = [places for _, places in placed[-1:]]
+            held += [following(self, form.terms) for form in by_weight[weight] if len(form.terms) > 1]
+            single = [form.terms[0] for form in by_weight[weight] if len(form.terms) == 1]
+            placed.append((weight - lighter, self._all_places(single, held)))
         return tuple(placed)
 
     def spellings(self) -> Spellings:
@@ -358,10 +371,6 @@ class CorpusColumns:
         ]
         return _joined(found)
 
-    def blocks_with(self, places: Sequence[Numbers]) -> Ids:
-        """The blocks that have any of the positions, ascending."""
-        return kernels.find_blocks(places, *self._blocks)
-
     def blocks_of(self, units: Ids) -> Ids:
         """The blocks that some units stand in, ascending."""
         return merged(self.block_firsts.searchsorted(units, side="right") - 1)
@@ -372,14 +381,14 @@ class CorpusColumns:
         return np.where(after > blocks, self.block_firsts[after], len(self)) - 1
 
     @cached_property
-    def _blocks(self) -> tuple[Columns, Numbers]:
-        """Where the blocks of each segment begin on its axis, and the number of its first block."""
+    def blocks(self) -> Blocks:
+        """Where the blocks of each segment begin on its axis."""
         bounds = self.block_firsts.searchsorted([segment.first for segment in self.segments] + [len(self)])
         starts = [
             segment.starts[self.block_firsts[first:last] - segment.first].astype(np.int64)
             for segment, (first, last) in zip(self.segments, pairwise(bounds.tolist()), strict=True)
         ]
-        return Columns(starts), bounds[:-1]
+        return Blocks(Columns(starts))
 
     def units_with(self, term: bytes) -> list[int]:
         """The units that hold a term, by path and place."""
@@ -395,13 +404,13 @@ class CorpusColumns:
 
     def document_counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each document, by row."""
-        counts = np.zeros(len(self.documents), np.int64)
-        self.add_document_counts(counts, places)
-        return counts
+        counted = self.counted_documents()
+        counted.add(places, weight=1)
+        return counted.counts
 
-    def add_document_counts(self, counts: Numbers, places: Sequence[Numbers], *, weight: int = 1) -> None:
-        """Add so much for each of the positions to the count of its document, by row."""
-        kernels.add_to_rows(places, *self._extents, weight=weight, counts=counts)
+    def counted_documents(self) -> CountedRows:
+        """What counts for each document, by row: nothing yet."""
+        return CountedRows(*self._extents, count=len(self.documents))
 
     @cached_property
     def _extents(self) -> tuple[Columns, Columns]:
@@ -619,13 +628,6 @@ def _grid(firsts: Numbers, counts: Numbers) -> Numbers:
     return np.repeat(firsts, blocks) + _BLOCK_UNITS * steps
 
 
-def union(columns: Sequence[Numbers]) -> Numbers:
-    """Ascending columns as one, each number once."""
-    if len(columns) < 2:
-        return columns[0] if columns else np.zeros(0, np.int64)
-    return kernels.unite(columns)
-
-
 def _joined(columns: Sequence[Numbers]) -> Numbers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
@@ -684,7 +686,7 @@ def _stored_codes(segment: _SegmentUnits) -> Iterator[Codes] | None:
     return iter((np.concatenate(list(parts))[segment.stored],))
 
 
-def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP) -> tuple[Numbers, ...]:
+def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP) -> Columns:
     """Where terms follow each other, segment by segment."""
     placed = [columns.places(term) for term in terms]
     lengths = [len(term) - _shared(term, after) for term, after in zip(terms, [*terms[1:], b""], strict=True)]
@@ -692,10 +694,10 @@ def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP
     for number in range(len(columns.segments)):
         here = [Places(np.zeros(len(column[number]), np.int64), column[number]) for column in placed]
         found.append(sequence(here, lengths=lengths, gap_bytes=gap).starts)
-    return tuple(found)
+    return Columns(found)
 
 
-def literal(columns: CorpusColumns, terms: Sequence[bytes]) -> tuple[Numbers, ...]:
+def literal(columns: CorpusColumns, terms: Sequence[bytes]) -> Columns:
     """Where terms stand side by side, with no word between them: a wider gap is looked at in the text, if not often."""
     if len(terms) == 1:
         return columns.places(terms[0])
@@ -713,7 +715,7 @@ def literal(columns: CorpusColumns, terms: Sequence[bytes]) -> tuple[Numbers, ..
             if not _begins(segment.view.text(start, end), terms)
         ]
         found.append(np.setdiff1d(loose, np.array(unlike, np.int64), assume_unique=True))
-    return tuple(found)
+    return Columns(found)
 
 
 def _begins(content: bytes, terms: Sequence[bytes]) -> bool:

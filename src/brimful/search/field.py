@@ -13,8 +13,8 @@ from brimful.classes import dataclass
 from brimful.index.segments import Numbers
 from brimful.index.vectors import NOTHING
 from brimful.kernels.codes import WeighedUnits, order_units
-from brimful.kernels.columns import HeadingsAbove
-from brimful.search.columns import CorpusColumns, Ids, headings_above, union
+from brimful.kernels.columns import Columns, HeadingsAbove
+from brimful.search.columns import CorpusColumns, Ids, headings_above
 from brimful.search.signals import Candidates, called_by, definitions, entries, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
 from brimful.text.outline import merged
@@ -82,7 +82,7 @@ class TermHits:
 
     word: bytes
     weight: float
-    places: tuple[tuple[int, tuple[Numbers, ...]], ...]  # the weights in thousandths
+    places: tuple[tuple[int, Columns], ...]  # the weights in thousandths
     names: tuple[bytes, ...] = ()  # as which it may stand in paths and titles
     is_minor: bool = False  # it only asks, or is a part of a longer word: no place is looked at for its sake
     is_name: bool = False  # it is written as names are in code
@@ -90,7 +90,7 @@ class TermHits:
     census: int = field(init=False)  # how often it stands anywhere
 
     def __post_init__(self) -> None:
-        census = sum(len(positions) for _, places in self.places[-1:] for positions in places)
+        census = sum(places.total for _, places in self.places[-1:])
         object.__setattr__(self, "census", census)
 
 
@@ -103,9 +103,14 @@ class Field:
     scores: Numbers
     lexical: Numbers
     semantic: Numbers
-    has: NDArray[np.bool_]  # for each word, whether the unit itself has it
+    words: NDArray[np.bool_]  # for each word, which of the units that were looked at have it themselves
+    places: Numbers  # of each unit among these
     documents: Numbers  # what each document is worth by itself and by its best unit, by row
     covered: int  # how much of what the question says the best place has, in millionths
+
+    def has(self, limit: int) -> NDArray[np.bool_]:
+        """For each word, whether the best so many units have it."""
+        return self.words.take(self.places[:limit], axis=1)
 
 
 def in_order(field: Field) -> Field:
@@ -122,7 +127,7 @@ def taken(field: Field, order: Numbers) -> Field:
         scores=field.scores[order],
         lexical=field.lexical[order],
         semantic=field.semantic[order],
-        has=field.has.take(order, axis=1),
+        places=field.places[order],
     )
 
 
@@ -152,7 +157,7 @@ def relevance(
     if not (present or len(extra)) or not len(columns):
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(columns.documents), np.int64)
-        return Field(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), no_documents, 0)
+        return Field(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), nothing, no_documents, 0)
     documents = _documents(columns, term_hits, settings)
     blocks_chosen = _promising(columns, present, documents, settings, most=blocks, allowed=allowed)
     chosen = Candidates(columns, _units_of(columns, merged(blocks_chosen, columns.blocks_of(extra)), settings))
@@ -205,7 +210,8 @@ def relevance(
         scores[order],
         np.rint(lexical[order] * MILLION).astype(np.int64),
         np.rint(alike[order] * MILLION).astype(np.int64),
-        has.take(order, axis=1),
+        has,
+        order,
         np.rint(whole * MILLION).astype(np.int64),
         _covered(columns, term_hits, weighed, lacking, settings),
     )
@@ -273,7 +279,7 @@ def _tell_columns(
 
     They are shown above each row. What is asked for is the row that has the value.
     """
-    for row in np.flatnonzero(columns.tables & (np.bincount(chosen.rows, minlength=len(columns.tables)) > 0)).tolist():
+    for row in merged(chosen.rows[columns.tables[chosen.rows]]).tolist():
         header = columns.header_of(row)
         if header is None:
             continue
@@ -288,25 +294,18 @@ def _tell_columns(
 
 def _documents(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> Scores:
     """What each document is worth as a whole by BM25, its path and title included; the best is worth one."""
-    scores = np.zeros(len(columns.documents))
-    for each in term_hits:
-        rows, counts = _document_counts(columns, each, settings)
-        worth = each.weight * plain_rarity(len(rows), len(scores))
-        scores[rows] += worth * _saturated(counts, columns.document_sizes[rows], settings)
-    return _to_one(scores)
-
-
-def _document_counts(columns: CorpusColumns, term_hits: TermHits, settings: FieldSettings) -> tuple[Numbers, Numbers]:
-    """The documents that have a word or are called by it, and how often it counts for each, in thousandths."""
-    counts = np.zeros(len(columns.document_sizes), np.int64)
-    for weight, places in term_hits.places:
-        if weight:
-            columns.add_document_counts(counts, places, weight=weight)
+    scores, counted = np.zeros(len(columns.documents)), columns.counted_documents()
     name = round(settings.name * THOUSAND)
-    if name:
-        np.add.at(counts, columns.titled(term_hits.names), name)
-    present = np.flatnonzero(counts)
-    return present, counts[present]
+    for each in term_hits:
+        for weight, places in each.places:
+            if weight:
+                counted.add(places, weight=weight)
+        if name and len(called := columns.titled(each.names)):
+            counted.add_rows(called, weight=name)
+        worth = each.weight * plain_rarity(len(counted), len(scores))
+        sizes, k1, b = columns.document_sizes, settings.saturation, settings.length
+        counted.weigh(sizes, worth, saturation=k1, length=b, scores=scores)
+    return _to_one(scores)
 
 
 def _promising(
@@ -319,26 +318,23 @@ def _promising(
     allowed: NDArray[np.bool_] | None,
 ) -> Ids:
     """The blocks that have most of the rare words, ascending."""
-    found: list[tuple[float, Ids]] = []
-    read = 0
+    worth, read = np.zeros(columns.blocks.count), 0
     for each in sorted(term_hits, key=lambda each: (each.is_minor, each.census, each.word)):
         if read and (read + each.census > MOST_PLACES or each.is_minor):
             continue
         read += each.census
-        parts = (
-            [columns.blocks_with(places) for _, places in each.places[-1:]] if each.census else [_named(columns, each)]
-        )
-        found.append((each.weight * idf(each.census, len(columns)), union(parts)))
-    blocks = union([each for _, each in found])
-    worth = np.zeros(len(blocks))
-    for gain, having in found:
-        worth[blocks.searchsorted(having)] += gain
+        gain = each.weight * idf(each.census, len(columns))
+        for _, places in each.places[-1:] if each.census else ():
+            columns.blocks.add(places, gain, worth=worth)
+        if not each.census:
+            worth[_named(columns, each)] += gain
+    blocks = np.flatnonzero(worth != 0)
     rows = columns.block_rows[blocks]
-    kept = np.flatnonzero(worth if allowed is None else worth * allowed[rows])
+    kept = slice(None) if allowed is None else np.flatnonzero(allowed[rows])
     chosen = blocks[kept]
     if len(chosen) > most:
         rows = rows[kept]
-        ranks = np.rint((_to_one(worth)[kept] + settings.document * documents[rows]) * MILLION).astype(np.int64)
+        ranks = np.rint((worth[chosen] / worth.max() + settings.document * documents[rows]) * MILLION).astype(np.int64)
         ordered = (ranks, rows, columns.block_offsets[chosen])
         best = _best(*ordered, most=most)
         if settings.priors:
@@ -451,8 +447,8 @@ def _defined(
     most = max(rarities, default=0.0) or 1.0
     worths = [worth * (1.0 if each.is_name else 0.5) for worth, each in zip(rarities, term_hits, strict=True)]
     found = np.zeros(len(chosen))
-    for worth, defines in zip(worths, definitions(columns, chosen, above, term_hits, scores), strict=True):
-        found += worth / most * defines
+    for worth, defining in zip(worths, definitions(columns, chosen, above, term_hits, scores), strict=True):
+        found[defining] += worth / most
     return found
 
 
@@ -499,13 +495,6 @@ def standing_out(values: Numbers) -> Scores:
     count, total = len(values), int(values.sum())
     spread = isqrt(count * int((values * values).sum()) - total * total)
     return np.maximum(values * count - total, 0) / max(spread, 1)
-
-
-def _saturated(counts: Numbers, size: Scores, settings: FieldSettings) -> Scores:
-    """BM25's measure of how much so many thousandths of a word in a text of some size say."""
-    k1, b = settings.saturation, settings.length
-    times = counts / THOUSAND
-    return times * (k1 + 1) / (times + k1 * (1 - b + b * size))
 
 
 def _to_one(scores: Scores) -> Scores:

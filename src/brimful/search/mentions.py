@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.patterns import compiled
 
 if TYPE_CHECKING:

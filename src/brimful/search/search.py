@@ -7,15 +7,15 @@ from dataclasses import field as new
 from dataclasses import replace
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
-from brimful.index.vectors import TermVectors
+from brimful.index.vectors import TermVectors, best_of_all
 from brimful.patterns import compiled
 from brimful.search.columns import NO_WORD, CorpusColumns, Ids, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
@@ -125,8 +125,8 @@ _MOST_MISSING = 16
 _MOST_COMPARED = 1 << 20
 """Units of a corpus whose codes are all compared with a question (some 150 MB of text); of a larger one, those of the
 places that have its words."""
-LEAST_BESIDE = 100_000
-"""Units whose codes take longer to compare than a thread to be asked for it."""
+LEAST_BESIDE = 800_000
+"""Units whose codes take so long to compare that a thread for it gains something: two on one core slow each other."""
 _LEAST_PART = 3
 """Characters of a part of a word that means the same elsewhere."""
 _MOST_GLUED = 4
@@ -764,6 +764,7 @@ def _said_once(columns: CorpusColumns, field: Field, settings: FieldSettings) ->
 def _documents(columns: CorpusColumns, field: Field, limit: int) -> tuple[tuple[str, float], ...]:
     """The best documents, those of the same worth by path."""
     rows = np.flatnonzero(field.documents > 0)
+    rows = rows[best_of_all(field.documents[rows], limit)]
     best = rows[np.argsort(-field.documents[rows], kind="stable")[:limit]]
     worth = field.documents[best].tolist()
     return tuple((columns.documents.paths[row], each / MILLION) for row, each in zip(best.tolist(), worth, strict=True))
@@ -786,7 +787,7 @@ def _hits(columns: CorpusColumns, field: Field, words: Sequence[str], limit: int
         scores,
         lexical=lexical,
         semantic=semantic,
-        terms=[terms[tuple(has)] for has in field.has[:, :limit].T.tolist()],
+        terms=[terms[tuple(has)] for has in field.has(limit).T.tolist()],
         times=times,
     )
 

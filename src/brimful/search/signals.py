@@ -6,7 +6,6 @@ How often it has a word, how much that word says, runs of words, definitions, th
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Context as DecimalContext
@@ -14,16 +13,18 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import dropwhile, pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.index.segments import Numbers
+from brimful.classes import NamedTuple
+from brimful.index.segments import Numbers, place_of
 from brimful.kernels import Places
-from brimful.kernels.columns import HeadingsAbove, Stretches
-from brimful.kernels.terms import find_rows, smallest_words
+from brimful.kernels.columns import Columns, HeadingsAbove, Stretches
+from brimful.kernels.terms import find_rows, group_by_row, smallest_words
 from brimful.patterns import compiled
+from brimful.text.outline import merged
 from brimful.text.terms import Terms, terms_of
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Candidates:
         self.sizes: Numbers = self.ends - self.starts
         # The first of each segment, and one behind the last.
         self.bounds: list[int] = [*units.searchsorted(columns.firsts).tolist(), len(units)]
+        self._found: dict[int, tuple[Columns, tuple[Numbers, Numbers, list[int]]]] = {}  # by columns, which are held
 
     def __len__(self) -> int:
         return len(self.units)
@@ -82,15 +84,18 @@ class Candidates:
         """How many of the positions lie in each."""
         return self._stretches.count(places)
 
-    def add_counts(self, counts: Numbers, places: Sequence[Numbers], *, weight: int) -> None:
+    def add_counts(self, counts: Numbers, places: Columns, *, weight: int) -> None:
         """Add so much for each of the positions to the count of its unit."""
         self._stretches.count(places, weight=weight, counts=counts)
 
-    def find(self, places: Sequence[Numbers]) -> tuple[Numbers, Numbers, list[int]]:
+    def find(self, places: Columns) -> tuple[Numbers, Numbers, list[int]]:
         """The positions that lie in one of the units, which one that is, and how many there are before each segment."""
-        return self._stretches.find(places)
+        known = self._found.get(id(places))
+        if known is None:
+            known = self._found[id(places)] = places, self._stretches.find(places)
+        return known[1]
 
-    def inside(self, places: Sequence[Numbers]) -> list[tuple[Numbers, Numbers]]:
+    def inside(self, places: Columns) -> list[tuple[Numbers, Numbers]]:
         """Of each segment the positions that lie in one of the units, and which of its units that is."""
         found, units, behind = self.find(places)
         return [
@@ -191,14 +196,14 @@ def definitions(
     above: HeadingsAbove,
     term_hits: Sequence[TermHits],
     scores: Numbers,
-) -> list[Numbers]:
-    """For each word, whether a unit begins the definition of a name that is this word: 1 or 0.
+) -> list[list[int]]:
+    """For each word the units that begin the definition of a name that is this word, each once.
 
     A line that says so by its first word is known from the index. Of a word that is written as a name
     (`LZ4_compress`, `res.redirect`, `evolve()`) the units that have it are read, since not every language says so.
     Where those are very many, the units with the highest `scores` are read, however the corpus is stored.
     """
-    found = [np.zeros(len(chosen), np.int64) for _ in term_hits]
+    found: list[dict[int, None]] = [{} for _ in term_hits]
     asked = [
         _may_define(chosen, above, word, each)
         for word, each in enumerate(term_hits)
@@ -223,8 +228,8 @@ def definitions(
             ):
                 names = (each.word, *each.names)
                 if _name(text) in names if is_line else _begins_definition(text, at, len(each.word)):
-                    found[word][unit] = 1
-    return found
+                    found[word][unit] = None
+    return [list(units) for units in found]
 
 
 def _may_define(chosen: Candidates, above: HeadingsAbove, word: int, each: TermHits) -> _Asked:
@@ -297,7 +302,10 @@ _LEADS = compiled(
     re.DOTALL,
 )
 
-_LEADING_SIGNS = (b"](", b"`", b"....", b". . . . ", b"::")  # each line that leads elsewhere has one of them
+
+def _may_lead(text: bytes) -> bool:
+    """Whether a line has one of the signs that each line has which leads elsewhere."""
+    return b"`" in text or b"](" in text or b"::" in text or b"...." in text or b". . . . " in text
 
 
 _LONGEST_ENTRY = 200
@@ -313,7 +321,7 @@ def _leads_elsewhere(text: bytes) -> bool:
     >>> _leads_elsewhere(b"- [requests](https://pypi.org/p/requests)"), _leads_elsewhere(b"- See [backups](#b) too.")
     (False, False)
     """
-    return any(sign in text for sign in _LEADING_SIGNS) and _LEADS.fullmatch(text) is not None
+    return _may_lead(text) and _LEADS.fullmatch(text) is not None
 
 
 def words_of_title(text: bytes) -> tuple[bytes, ...]:
@@ -348,21 +356,22 @@ def called_by(columns: CorpusColumns, term_hits: Sequence[TermHits]) -> Scores:
     number beside a word tells documents of one kind apart: `acme_2018.pdf` is twice as clearly named by both.
     """
     names = columns.path_names
-    worth = np.zeros(len(columns.documents))
+    worth, has = np.zeros(len(columns.documents)), np.zeros(len(columns.documents))
     words, numbers = np.zeros(len(worth), np.int64), np.zeros(len(worth), np.int64)
     for each in term_hits:
-        has = np.zeros(len(worth))
-        for name in each.names:
-            rows, weights = names.of(name)
-            has[rows] = np.maximum(has[rows], weights)  # a document is there once
-        worth += min(each.weight, 1.0) * has
-        if len(each.word) > 1:
-            (numbers if each.word.isdigit() else words)[has > 0] += not each.is_minor
+        parts = [part for name in each.names if len((part := names.of(name))[0])]
+        for own, weights in parts:
+            has[own] = np.maximum(has[own], weights)  # a document is there once
+        rows = parts[0][0] if len(parts) == 1 else merged(*(own for own, _ in parts))
+        worth[rows] += min(each.weight, 1.0) * has[rows]
+        if len(each.word) > 1 and not each.is_minor:
+            (numbers if each.word.isdigit() else words)[rows[has[rows] > 0]] += 1
+        has[rows] = 0.0
     most = float(worth.max(initial=0.0))
     rows = np.flatnonzero(worth)
     shared = worth[rows]
     worth[rows] = shared / most * (shared / np.maximum(names.totals(rows), shared))
-    worth[(words > 0) & (numbers > 0)] *= 2
+    worth[rows[(words[rows] > 0) & (numbers[rows] > 0)]] *= 2
     return worth
 
 
@@ -388,6 +397,9 @@ class NamedDocuments(NamedTuple):
         starts = np.append(0, ends) if lines else np.zeros(1, np.int64)
         sizes, terms = np.fromiter(map(len, names), np.int64, len(names)), terms_of(text)
         return cls(text, starts, starts[:-1] + sizes, terms, find_rows(starts[:-1], terms.starts))
+
+
+_NO_ROWS = (np.zeros(0, np.int64), np.zeros(0))
 
 
 class PathNames:
@@ -420,21 +432,30 @@ class PathNames:
     def _of(self, name: bytes) -> tuple[Numbers, Scores]:
         """The documents whose path has this word, and what it is worth for each."""
         part = self._part(name)
+        if part.start == part.stop:
+            return _NO_ROWS
         return self._rows[part].astype(np.int64), self._weights(np.arange(part.start, part.stop))
 
     def totals(self, rows: Numbers) -> Scores:
         """What all words of each of these documents' names are worth together; worked out once for each."""
-        if new := _new(rows, self._totals):
-            asked = np.zeros(len(self._totals), bool)
-            asked[new] = True
-            pairs = np.flatnonzero(asked[self._rows])
-            found = np.bincount(self._rows[pairs], self._weights(pairs), minlength=len(asked))
-            self._totals[new] = found[new]
+        new = rows[self._totals[rows] < 0]
+        if len(new):
+            bounds, order = self._by_row
+            firsts, sizes = bounds[new], (bounds[new + 1] - bounds[new]).astype(np.int64)
+            begins = np.cumsum(sizes) - sizes
+            pairs = order[np.repeat(firsts - begins, sizes) + np.arange(int(sizes.sum()))].astype(np.int64)
+            weights = self._weights(pairs)  # those of a row are added up one after the other
+            self._totals[new] = np.bincount(np.repeat(np.arange(len(new)), sizes), weights, minlength=len(new))
         return self._totals[rows]
 
+    @cached_property
+    def _by_row(self) -> tuple[Places, Places]:
+        """Where the words of each document begin, and which these are among all."""
+        return group_by_row(self._rows, count=len(self._totals))
+
     def _part(self, name: bytes) -> slice:
-        at = bisect_left(self._names, name)
-        if at == len(self._names) or self._names[at] != name:
+        at = place_of(self._names, name)
+        if at < 0:
             return slice(0, 0)
         return slice(int(self._bounds[at]), int(self._bounds[at + 1]))
 

@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice, pairwise
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.errors import MissingPartError, install
+from brimful.kernels import places_of
+from brimful.kernels.lines import count_until
 from brimful.kernels.runs import SpelledWords, sign_words
-from brimful.kernels.terms import letter_lines
+from brimful.kernels.terms import ROOM, join_strings, letter_lines
 from brimful.search.query import Query
 from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, place_of
 
@@ -165,9 +167,14 @@ class Spellings:
     def __len__(self) -> int:
         return self._size
 
-    def may_have(self, word: str) -> bool:
-        """Whether a word of 3 to 24 letters may be among these: it is not where this says no."""
-        return not word.isascii() or self._words.has(word.encode())
+    def lacks(self, term: bytes) -> bool:
+        """Whether a term is a word of 3 to 24 plain letters, and none of these.
+
+        >>> spellings = Spellings([b"tea", b"teapot"])
+        >>> [spellings.lacks(term) for term in (b"teas", b"tea", b"te", b"tea2")]
+        [True, False, False, False]
+        """
+        return _SHORTEST <= len(term) <= _LONGEST and term.isalpha() and not self._words.has(term)
 
     def near(self, word: str, *, edits: int) -> list[_Spelling]:
         """The words at most so many edits away that are alike, the most alike first, then fewest edits, then by name.
@@ -208,12 +215,14 @@ class _Words(NamedTuple):
         ends = np.flatnonzero(codes == _NEWLINE)
         starts = np.concatenate((ends[:0], [0], ends[:-1] + 1))[: len(ends)]
         plain = np.ones(len(ends), np.bool_)
-        plain[ends.searchsorted(np.flatnonzero(codes > _LAST_ASCII))] = False
-        edges = zip(starts[~plain].tolist(), ends[~plain].tolist(), strict=True)
-        others = [text[start:end] for start, end in edges]
-        read = b"\n".join(others).decode("utf-8", "replace").split("\n") if others else []
-        sizes = np.array([len(letters) if letters.isalpha() else 0 for letters in read], np.int64)
-        return cls(text, starts[plain], (ends - starts)[plain], others, sizes)
+        plain[count_until(ends, np.flatnonzero(codes > _LAST_ASCII))] = False
+        lengths = ends - starts
+        edges = (places_of(starts[~plain]), places_of(lengths[~plain]))
+        lines = join_strings(text + ROOM, *edges, sign=b"\n")[0][:-1]
+        others = lines.split(b"\n") if lines else []
+        read = lines.decode("utf-8", "replace").split("\n") if lines else []
+        sizes, are_words = np.fromiter(map(len, read), np.int64), np.fromiter(map(str.isalpha, read), np.bool_)
+        return cls(text, starts[plain], lengths[plain], others, sizes * are_words)
 
 
 class _Group(NamedTuple):
@@ -433,7 +442,7 @@ def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple
     """
     swapped = {text[:at] + text[at + 1] + text[at] + text[at + 2 :] for at in range(len(text) - 1)} - {text}
     for name in sorted(swapped):
-        if spellings.may_have(name) and words.census(name.encode()):
+        if not spellings.lacks(name.encode()) and words.census(name.encode()):
             yield _Spelling(name.encode(), similarity(text, name), 1), "swap"
     edits = _LONG_EDITS if len(text) >= _LONG else 1
     near = (each for each in spellings.near(text, edits=edits) if each.term.decode() not in swapped)

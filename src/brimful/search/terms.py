@@ -156,7 +156,12 @@ def is_stop_word(term: bytes, languages: tuple[str, ...]) -> bool:
     >>> is_stop_word(b"how", ("en",)), is_stop_word(b"tea", ("en",)), is_stop_word(b"how", ("de",))
     (True, False, False)
     """
-    return any(term in _STOPS[language] for language in languages or ("en",))
+    return term in _stops_of(languages or ("en",))
+
+
+@lru_cache(64)
+def _stops_of(languages: tuple[str, ...]) -> frozenset[bytes]:
+    return frozenset().union(*(_STOPS[language] for language in languages))
 
 
 def most_little_words(terms: Sequence[bytes]) -> str | None:
@@ -427,12 +432,13 @@ def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
     ]
     found = [words.names(prefix.encode()) for prefix in kept]
     names = {name for some in found for name in some} if len(found) > 1 else found[0]
-    sizes = [(abs(_letters(name) - len(text)), name) for name in names if _is_word(name) or b"'" in name]
-    return [name for distance, name in sorted(sizes)[:MOST_NAMES] if distance <= _LONGER_BY]
-
-
-def _letters(term: bytes) -> int:
-    return len(term) if term.isascii() else len(term.decode("utf-8", "replace"))
+    plain = [name for name in names if name.isalpha()]
+    others = [name for name in names if not name.isalpha() and (b"'" in name or _is_word(name))]
+    sizes = [(abs(len(name) - len(text)), name) for name in plain]
+    sizes += [(abs(len(name.decode("utf-8", "replace")) - len(text)), name) for name in others]
+    if len(sizes) > MOST_NAMES:
+        sizes = sorted(sizes)[:MOST_NAMES]
+    return [name for distance, name in sizes if distance <= _LONGER_BY]
 
 
 def _splits(term: bytes, words: Words, weights: FormWeights) -> list[Form]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.errors import CorruptError
 from brimful.store.merkle import BUCKETS
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from brimful.errors import SettingError
-from brimful.kernels.columns import Columns, OpenPages
+from brimful.kernels.columns import Columns, OpenPages, unite_all, unite_named
 from brimful.store.format import (
     CARDS,
     EXTENTS,
@@ -113,6 +113,14 @@ class StoredTerms:
             made = self._places(term)
             found = self._kept.keep(term, made, size=8 * made.total)
         return found
+
+    def all_places(self, terms: Sequence[bytes], beside: Sequence[Columns]) -> Columns:
+        """Where any of some terms stands, and all places beside these; nothing is kept of each."""
+        if self._dead or not terms or len(terms) + len(beside) < 2:
+            groups = [*beside, *map(self.places, terms)]
+            return unite_all(groups) if len(groups) > 1 else groups[0]
+        self._snapshot.expect_terms(terms)
+        return unite_named([(self._beside(term), term) for term in terms], beside)
 
     def _places(self, term: bytes) -> Columns:
         found = self._beside(term).of(term)

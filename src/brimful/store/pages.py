@@ -209,7 +209,7 @@ def _note(path: Path, frames: int) -> None:
         first = before
         for number, page in _frames(path, page_size, frames):
             found[number] = _hash(page)
-            first = page if number == 1 else first
+            first = page[:100].tobytes() if number == 1 else first
         notes = _Notes(_beside(path, SUFFIX))
         known = notes.find(_stamp(before))
         parent = known[0] if len(known) == 1 else None
@@ -254,7 +254,7 @@ class _File:
                 yield first + at + 1, block[at * page_size : (at + 1) * page_size]
 
 
-def _frames(path: Path, page_size: int, frames: int | None) -> Iterator[tuple[int, bytes]]:
+def _frames(path: Path, page_size: int, frames: int | None) -> Iterator[tuple[int, memoryview]]:
     """The pages in the log, oldest first; without a number of frames, all that could belong to it."""
     size = _FRAME_HEADER + page_size
     try:
@@ -262,10 +262,11 @@ def _frames(path: Path, page_size: int, frames: int | None) -> Iterator[tuple[in
             header = log.read(_WAL_HEADER)
             left = frames if frames is not None else 1 << 62
             while left and (block := log.read(min(left, _FRAMES_AT_ONCE) * size)):
+                view = memoryview(block)
                 for at in range(0, len(block) - size + 1, size):
                     if block[at + 8 : at + 16] != header[16:24]:
                         return  # left over from an earlier round
-                    yield int.from_bytes(block[at : at + 4], "big"), block[at + _FRAME_HEADER : at + size]
+                    yield int.from_bytes(block[at : at + 4], "big"), view[at + _FRAME_HEADER : at + size]
                 left -= min(left, _FRAMES_AT_ONCE)
     except FileNotFoundError:
         return
@@ -305,7 +306,7 @@ def _checksum(at: int, body: bytes) -> bytes:
     return blake3(at.to_bytes(8, "little") + body).digest(_CHECKSUM_BYTES)
 
 
-def _hash(page: bytes) -> int:
+def _hash(page: bytes | memoryview) -> int:
     """Eight bytes of BLAKE3, never 0."""
     return int.from_bytes(blake3(page).digest(8), "little") or 1
 

@@ -17,8 +17,9 @@ from dataclasses import replace
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from brimful.classes import NamedTuple
 from brimful.corpus.loaders.loaded import SourceMap
 from brimful.corpus.reading import LongDocument
 from brimful.errors import InputError, ShardDownError, StoreError, StoreUnreachableError

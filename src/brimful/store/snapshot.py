@@ -11,7 +11,7 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
-from itertools import chain, compress, islice
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,14 +116,6 @@ def _check_layout(cursor: Cursor, generation: int) -> None:
         raise CorruptError("the store has lost a segment; verify it, or index the sources again")
 
 
-def bucket_roots(cursor: Cursor) -> dict[int, bytes]:
-    """The root of each bucket that holds documents."""
-    found = cursor.fetch("SELECT number, root FROM buckets")
-    if not all(isinstance(number, int) and isinstance(root, bytes) for number, root in found):
-        raise CorruptError(_NO_PATH)
-    return dict(found)
-
-
 def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
     """The leaves of documents, where they are hashes at all."""
     found = [leaf for (leaf,) in rows if isinstance(leaf, bytes)]
@@ -132,9 +124,17 @@ def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
     return found
 
 
+def _bucket_roots(cursor: Cursor) -> dict[int, bytes]:
+    """The root of each bucket that holds documents."""
+    found = cursor.fetch("SELECT number, root FROM buckets")
+    if not all(isinstance(number, int) and isinstance(root, bytes) for number, root in found):
+        raise CorruptError(_NO_PATH)
+    return dict(found)
+
+
 def checked_roots(cursor: Cursor, root: bytes) -> dict[int, bytes]:
     """The same, where they lead to the state root, which has a seal; they have none themselves."""
-    found = bucket_roots(cursor)
+    found = _bucket_roots(cursor)
     if state_root(found) != root:
         raise CorruptError(_NO_PATH)
     return found
@@ -266,8 +266,17 @@ class StoredSegment:
             return None
         if self._are_together:
             return iter((self._shelf.codes(self.number, 0),))
-        blobs = self._shelf.all_codes(self.number, -(-len(self.unit_starts) // BLOB_CODES) or 1)
-        return _joined(self._checked(codes, place) for place, codes in enumerate(blobs))
+        return self._joined_codes(-(-len(self.unit_starts) // BLOB_CODES) or 1)
+
+    def _joined_codes(self, count: int) -> Iterator[Codes]:
+        """Codes of a few blobs at a time, as one: whoever goes over all of them does so in a tenth of the steps."""
+        whole, place = BLOB_CODES * CODE_BYTES, 0
+        for some in self._shelf.all_codes(self.number, count):
+            for blob in some:
+                place += 1
+                if len(blob) != whole or place == count:
+                    self._checked(len(blob) // CODE_BYTES, place - 1)
+            yield np.frombuffer(b"".join(some), np.uint8).reshape(-1, CODE_BYTES)
 
     def codes_of(self, units: Numbers) -> Codes | None:
         """The rows of some ascending units; None in a store without vectors."""
@@ -287,13 +296,15 @@ class StoredSegment:
         return found
 
     def _blob_of_codes(self, place: int) -> Codes:
-        return self._checked(self._shelf.codes(self.number, place), place)
-
-    def _checked(self, codes: Codes, place: int) -> Codes:
-        count = len(self.unit_starts)
-        if len(codes) != min(BLOB_CODES, count - place * BLOB_CODES):
-            raise CorruptError(f"segment {self.number} has {count} units, and other codes; index the sources again")
+        codes = self._shelf.codes(self.number, place)
+        self._checked(len(codes), place)
         return codes
+
+    def _checked(self, codes: int, place: int) -> None:
+        """Raise where a blob has more or fewer codes than there are units."""
+        count = len(self.unit_starts)
+        if codes != min(BLOB_CODES, count - place * BLOB_CODES):
+            raise CorruptError(f"segment {self.number} has {count} units, and other codes; index the sources again")
 
     @cached_property
     def _are_together(self) -> bool:
@@ -420,14 +431,15 @@ class StoredSegment:
         return joined[start - begin : end - begin]
 
     def texts(self, starts: Iterable[int], ends: Iterable[int]) -> list[bytes]:
-        """The same of several places."""
-        return list(map(self.text, starts, ends))
-
-
-def _joined(blobs: Iterator[Codes]) -> Iterator[Codes]:
-    """Codes of a few blobs at a time, as one: whoever goes over all of them does so in a tenth of the steps."""
-    while some := list(islice(blobs, _BLOBS_TOGETHER)):
-        yield np.concatenate(some)
+        """The same of several places; of those in one block, which follow each other, it is asked for once."""
+        found, place, first, block = [], -1, 0, b""
+        for start, end in zip(starts, ends, strict=True):
+            if start // BLOCK_BYTES != place:
+                place = start // BLOCK_BYTES
+                first, block = place * BLOCK_BYTES, self._shelf.block(self.number, place)
+            inside = start < end and end - first <= len(block)
+            found.append(block[start - first : end - first] if inside else self.text(start, end))
+        return found
 
 
 class _PartView(StoredSegment):
@@ -492,7 +504,6 @@ def _between(column: Cuts, start: int, end: int) -> Numbers:
 _KEPT_DOCUMENTS = 4_096
 _AT_ONCE = 500
 """Buckets that one statement asks for."""
-_BLOBS_TOGETHER = 8  # of codes: few enough for memory that is used again and again
 _BLOCKS_AHEAD = 16
 """Blocks of text that come with the row of a document."""
 _ZERO = np.zeros(1, np.int64)
@@ -828,7 +839,10 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _buckets(self) -> list[list[bytes]]:
-        return all_buckets(checked_roots(self._cursor, self.root))
+        found = all_buckets(_bucket_roots(self._cursor))
+        if found[-1][0] != self.root:
+            raise CorruptError(_NO_PATH)
+        return found
 
 
 def _row(values: tuple[Any, ...]) -> Row:

@@ -11,12 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import Closing, dataclass
+from brimful.classes import Closing, NamedTuple, dataclass
 from brimful.corpus.reading import LongDocument
 from brimful.errors import (
     CorruptError,
@@ -41,7 +41,6 @@ from brimful.store.snapshot import (
     COLUMNS,
     StoredSegment,
     StoredSnapshot,
-    bucket_roots,
     check_rules,
     checked_leaves,
     checked_roots,
@@ -257,9 +256,10 @@ class Store(Closing, ABC):
             cursor.take_turn()
             self._note_model(cursor, prepared.model)
             paths = [row.path for row in prepared.rows]
+            known = list(_named(cursor, paths))
             if own is not None:
-                _check_taken(cursor, paths, own)
-            self._forget(cursor, paths)
+                _check_taken(known, own)
+            _drop(cursor, [number for number, _, _ in known])
             numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
             for number, (packed, owners) in zip(sent, prepared.segments, strict=True):
                 publish(cursor, number, packed, numbers[owners], cards=map(card_of, numbers.tolist(), prepared.rows))
@@ -393,15 +393,12 @@ class Store(Closing, ABC):
             for number, path, origin in _named(cursor, paths)
             if only is None or (origin or "").startswith(only)  # else it has become another's since it was listed
         }
-        cursor.executemany("DELETE FROM documents WHERE number = ?", [(number,) for number in gone])
-        cursor.executemany("DELETE FROM maps WHERE document = ?", [(number,) for number in gone])
-        if gone:
-            mask(cursor, list(gone))
+        _drop(cursor, list(gone))
         return list(gone.values())
 
     def _finish(self, cursor: Cursor, *, touched: Iterable[int], own: bool = True) -> None:
         """Bring the state root and the generation up to date; the last step of every commit."""
-        checked_roots(cursor, sealed_meta(cursor, "root"))
+        roots = checked_roots(cursor, sealed_meta(cursor, "root"))
         buckets = sorted(set(touched))
         if own and buckets and (claim := claim_of(cursor)) is not None and not claim.settled.issuperset(buckets):
             raise StoreBusyError(
@@ -412,7 +409,9 @@ class Store(Closing, ABC):
         cursor.executemany("DELETE FROM buckets WHERE number = ?", [(bucket,) for bucket in buckets])
         fresh = [(bucket, root_of(leaves[bucket])) for bucket in buckets if bucket in leaves]
         cursor.executemany("INSERT INTO buckets VALUES (?, ?)", fresh)
-        roots = bucket_roots(cursor)
+        for bucket in buckets:
+            roots.pop(bucket, None)
+        roots.update(fresh)
         generation = int.from_bytes(sealed_meta(cursor, "generation"), "big") + 1
         for key, value in (("root", state_root(roots)), ("generation", generation.to_bytes(8, "big"))):
             write_meta(cursor, key, value)
@@ -426,7 +425,11 @@ class Store(Closing, ABC):
         statement = "SELECT origin, stamp, path FROM documents WHERE origin >= ? AND origin < ? ORDER BY path"
         with self._reading() as cursor:
             for origin, stamp, path in cursor.fetch(statement, (prefix, prefix[:-1] + "0")):
-                found.setdefault(origin.removeprefix(prefix), Origins(stamp, [])).paths.append(path)
+                name = origin.removeprefix(prefix)
+                if name in found:
+                    found[name].paths.append(path)
+                else:
+                    found[name] = Origins(stamp, [path])
         return found
 
     def owner(self, path: str) -> str | None:
@@ -698,8 +701,16 @@ def _leaves(cursor: Cursor, buckets: Sequence[int]) -> dict[int, list[bytes]]:
     return found
 
 
-def _check_taken(cursor: Cursor, paths: Iterable[str], own: Sequence[str]) -> None:
-    taken = [path for _, path, origin in _named(cursor, paths) if not (origin or "").startswith(tuple(own))]
+def _drop(cursor: Cursor, numbers: Sequence[int]) -> None:
+    """Forget documents by their numbers."""
+    if numbers:
+        cursor.executemany("DELETE FROM documents WHERE number = ?", [(number,) for number in numbers])
+        cursor.executemany("DELETE FROM maps WHERE document = ?", [(number,) for number in numbers])
+        mask(cursor, numbers)
+
+
+def _check_taken(known: Iterable[tuple[int, str, str | None]], own: Sequence[str]) -> None:
+    taken = [path for _, path, origin in known if not (origin or "").startswith(tuple(own))]
     if taken:
         raise TakenError(taken)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document
 from brimful.corpus.reading import LongDocument, same_again
 from brimful.errors import CorruptError, StoreBusyError
@@ -28,6 +28,7 @@ from brimful.index.build import (
 from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers, Page, Postings, merge_postings, pack_sorted, pages_of, without_empty
 from brimful.index.vectors import Codes
+from brimful.kernels.terms import multiplier_of
 from brimful.store.format import (
     BLOB_CODES,
     CARDS,
@@ -64,6 +65,7 @@ from brimful.zstd import packer, stored
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
 
+T = TypeVar("T")
 
 # ---- laying: How is a segment written down, masked and dropped?
 
@@ -74,6 +76,7 @@ _LEVEL = 1
 """Of compression: the third is a fifth slower, and saves a twentieth of the text's share."""
 _WORTH_PACKING = 3  # fourths of their length at most: every start of the program unpacks all codes
 _MORE_BEYOND = 3
+_LEAST_PART = 8
 _CARDS = "SELECT number, path, title, length, time, kind, language FROM documents WHERE number BETWEEN ? AND ?"
 
 
@@ -87,16 +90,32 @@ class Laid(NamedTuple):
 
 def grouped(laid: Iterable[Laid]) -> Iterator[list[Laid]]:
     """Extents in groups of about a segment's size."""
-    group: list[Laid] = []
+    return together(laid, lambda each: _weight(each.extent.content), limit=SEGMENT_BYTES)
+
+
+def together(given: Iterable[T], size_of: Callable[[T], int], *, limit: int) -> Iterator[list[T]]:
+    """What is given in groups of so many bytes, each the first that reaches it.
+
+    Less than an eighth of that at the end goes with the group before: a question looks into every segment.
+
+    >>> list(together([5, 6, 9, 1], int, limit=10)), list(together([5, 6, 1], int, limit=10))
+    ([[5, 6], [9, 1]], [[5, 6, 1]])
+    """
+    group: list[T] = []
+    full: list[T] = []
     size = 0
-    for each in laid:
+    for each in given:
         group.append(each)
-        size += _weight(each.extent.content)
-        if size >= SEGMENT_BYTES:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+        size += size_of(each)
+        if full and size * _LEAST_PART >= limit:
+            yield full
+            full = []
+        if size >= limit:
+            full, group, size = group, [], 0
+    full += group
+    del group  # whoever takes a group may empty it
+    if full:
+        yield full
 
 
 def _weight(content: bytes) -> int:
@@ -141,19 +160,21 @@ def _outline(group: list[Laid]) -> _Outline:
     return _Outline(texts, ends, starts, documents, list(_block_blobs(memoryview(texts.padded)[: int(ends[-1])])))
 
 
-def _pack_outline(given: _Outline, embedder: Embedder | None) -> Packed:
+def _pack_outline(given: _Outline, embedder: Embedder | None, *, multiplier: int | None = None) -> Packed:
     """Find the terms of a segment and what its units mean; pack and compress all that it holds.
 
-    Its text is let go of when it was read for the last time.
+    Its text is let go of when it was read for the last time. Terms are hashed with the multiplier.
     """
     texts, ends, starts, _, blocks = given
     del given
-    segment = index_terms(texts)
-    if embedder is None or embedder.kind == "static":
+    is_static = embedder is not None and embedder.kind == "static"  # its vectors add up
+    segment = index_terms(texts, multiplier=multiplier, coded=is_static)
+    if embedder is None or is_static:
         segment = replace(segment, padded=b"")
     length, bases = int(ends[-1]), texts.bases
     del texts
     codes = code_units(segment, embedder) if embedder is not None else None
+    segment = replace(segment, members=None)
     blobs = [
         *_page_blobs(pages_of(segment.postings)),
         (LITTLE, 0, pack_little(_little_in(segment.postings))),
@@ -305,6 +326,7 @@ class Entry:
     origin: str | None = None  # the file that it was read from
     stamp: str | None = None  # that file's size and time of change
     source_map: SourceMap | None = None  # the way back to the original
+    content_hash: bytes | None = None  # where somebody has hashed the content already
 
 
 class Row(NamedTuple):
@@ -392,7 +414,8 @@ def index(given: _Outlines, embedder: Embedder | None) -> Prepared:
     segments = []
     while given.segments:
         documents = given.segments[0].documents
-        segments.append((_pack_outline(given.segments.pop(0), embedder), documents))
+        multiplier = multiplier_of(b"".join(given.rows[at].content_hash for at in documents.tolist()))
+        segments.append((_pack_outline(given.segments.pop(0), embedder, multiplier=multiplier), documents))
     return Prepared(given.rows, given.maps, segments, model_of(embedder))
 
 
@@ -432,7 +455,9 @@ def split(prepared: Prepared, parts: Parts) -> dict[int, Prepared]:
 def row_of(entry: Entry) -> Row:
     """What is kept of a document."""
     document = entry.document
-    content_hash = blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
+    content_hash = entry.content_hash or (
+        blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
+    )
     return Row(
         document.path,
         bytes.fromhex(document.id),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.patterns import compiled
 from brimful.text.masking import Brackets
 

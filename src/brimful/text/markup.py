@@ -10,9 +10,11 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+
 from brimful.classes import dataclass
+from brimful.kernels import Numbers
 from brimful.kernels import lines as kernels
-from brimful.kernels.runs import Anchors
 from brimful.patterns import compiled
 from brimful.text import passages
 from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, Title, line_above
@@ -146,21 +148,27 @@ def _on_inset(reading: Reading, found: re.Match[bytes]) -> int:
 
 def _on_alone(reading: Reading, found: re.Match[bytes]) -> int:
     """A line of plain text between blank lines that is numbered as a chapter, or written in capitals."""
+    level = _level_of(found["alone"])
+    if not level:
+        return found.start() + 1
     line = found["alone"].strip()
     start = found.start("alone") - 1
-    if found["alone"][:1] in b" \t" or line[-1:] in b".,;:!?" or not _LETTER.search(line):
-        return found.start() + 1
+    _add_heading(reading, start, start + len(line), level, line)
+    return found.end()
+
+
+def _level_of(alone: bytes) -> int:
+    """The level of a heading that a line by itself is; 0 where it is none."""
+    line = alone.strip()
+    if alone[:1] in b" \t" or line[-1:] in b".,;:!?" or not _LETTER.search(line):
+        return 0
     numbered = re.match(rb"(\d{1,3}(?:\.\d{1,3})+)\.?[ \t]+(?=[A-Z\x80-\xff])", line)
     if numbered is not None:
-        level = numbered[1].count(b".") + 1
-    elif re.match(rb"(?:" + _CHAPTER + rb")\b", line) or (
+        return min(numbered[1].count(b".") + 1, 6)
+    is_chapter = re.match(rb"(?:" + _CHAPTER + rb")\b", line) or (
         len(re.findall(rb"[A-Z]", line)) >= 3 and line.upper() == line and not re.search(rb"[=|<>{}\[\]*_#$\\]", line)
-    ):
-        level = 1
-    else:
-        return found.start() + 1
-    _add_heading(reading, start, start + len(line), min(level, 6), line)
-    return found.end()
+    )
+    return 1 if is_chapter else 0
 
 
 def _on_tag(reading: Reading, found: re.Match[bytes]) -> int:
@@ -357,18 +365,47 @@ def titles_in(content: bytes) -> list[tuple[int, int, int]]:
     >>> titles_in(b".TH GREP 1\n.SH \"EXIT STATUS\"\nIt is 0.\n")
     [(11, 28, 1)]
     """
-    form = format_of(content, language="text")
-    if form == "roff":
-        text = b"\n" + content
-        macros = [_macro(text, found) for found in _title_pattern(form, has_commands=False).finditer(text)]
-        return [(start, end, level) for start, end, level, title in macros if 0 < len(title) <= LONGEST_TITLE]
+    columns = titles_of(content, np.zeros(1, np.int64), np.array([len(content)]))
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def titles_of(content: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """The same of several texts on an axis, each from its beginning to its end, in columns and any order."""
+    spans = list(zip(begins.tolist(), ends.tolist(), strict=True))
+    forms = np.array(
+        [_FORMS.index(format_of(content[begin : min(end, begin + _SHOWN)], language="text")) for begin, end in spans],
+        np.int8,
+    )
+    roff, plain = (np.flatnonzero(forms == number) for number in range(2))
+    macros = kernels.find_macros(content, begins[roff], ends[roff], longest=LONGEST_TITLE)
+    found: list[tuple[int, int, int]] = []
+    flags, of, lines = kernels.find_alone(
+        content, begins[plain], ends[plain], words=_CHAPTER_WORDS, commands=_COMMANDS, feeds=_LEAST_PAGES - 1
+    )
+    whole = flags[of] == 0
+    for text, at in zip(plain[of[whole]].tolist(), lines[whole].tolist(), strict=True):
+        line = _alone().match(content, at, spans[text][1])
+        if line is not None and (level := _level_of(line["alone"])):
+            title = line["alone"].strip()
+            found += [(at, at + len(title), level)] if len(title) <= LONGEST_TITLE else []
+    for text in (*np.flatnonzero(forms == _FORMS.index("man")).tolist(), *plain[flags != 0].tolist()):
+        begin, end = spans[text]
+        own = _titles_of_one(content[begin:end], _FORMS[forms[text]])
+        found += [(begin + start, begin + stop, level) for start, stop, level in own]
+    others = np.array(found, np.int64).reshape(-1, 3).T
+    starts, stops, levels = (np.concatenate(both) for both in zip(macros, others, strict=True))
+    return starts, stops, levels
+
+
+def _titles_of_one(content: bytes, form: _Format) -> list[tuple[int, int, int]]:
+    """Those of a text that is a printed manual page, has commands of LaTeX or pages."""
     reading = Reading(content, b"\n" + content, _items(form))
-    has_commands = form != "man" and bool(_COMMANDS.within(content))
+    has_commands = form != "man" and _COMMAND.search(content) is not None
     position, pattern = 0, _title_pattern(form, has_commands=has_commands)
     while (found := pattern.search(reading.text, position)) is not None:
         position = max(_OWN_MARKS[found.lastgroup or ""](reading, found), found.start() + 1)
     found_titles = _or_page_heads(content, reading.headings) if form == "text" else reading.headings
-    return [(start, end, level) for start, end, level, _ in sorted(found_titles)]
+    return [(start, end, level) for start, end, level, _ in found_titles]
 
 
 def _or_page_heads(content: bytes, headings: list[Title]) -> list[Title]:
@@ -424,10 +461,11 @@ _ENVIRONMENTS = (
 _CAPITALS = (  # with something below that is indented
     rb"\n(?P<caps>(?![ \t])(?=[^\n]{0,60}[A-Z]{2})[A-Z0-9\x80-\xff][A-Z0-9 ,/&'()\x80-\xff-]{1,60}+\r?(?=\n[ \t]+\S))"
 )
-_ALONE = (  # between blank lines
-    rb"\n(?<=\n\n)(?P<alone>(?:(?:" + _CHAPTER + rb")[ \t]+(?:\d{1,3}|[IVXLC]{1,7}|[A-Z])\b[^\n]{0,80}"
+_LINE_ALONE = (
+    rb"(?P<alone>(?:(?:" + _CHAPTER + rb")[ \t]+(?:\d{1,3}|[IVXLC]{1,7}|[A-Z])\b[^\n]{0,80}"
     rb"|\d{1,3}(?:\.\d{1,3})+\.?[ \t]+[^\n]{1,80}|[^\na-z]{3,70})\r?(?=\n[ \t]*\r?\n|\n[ \t]+\S))"
 )
+_ALONE = rb"\n(?<=\n\n)" + _LINE_ALONE  # between blank lines
 _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
     "markdown": (_FENCE, _ATX, _SETEXT, _ITEM, _ROWS, _DASHED, _QUOTE, _COMMENT, _INDENTED),
     "rst": (
@@ -470,14 +508,24 @@ _HTML = (
 )
 
 
-_COMMANDS = Anchors((b"\\part", b"\\chapter", b"\\section", b"\\sub", b"\\paragraph"))
+_FORMS: tuple[_Format, ...] = ("roff", "text", "man")
+_SHOWN = 4_000
+"""Bytes in which a text shows which of these it is."""
+_COMMANDS = b"part\nchapter\nsection\nsub\nparagraph\n"
+_COMMAND = compiled(rb"\\(?:part|chapter|section|sub|paragraph)")
+_CHAPTER_WORDS = b"chapter\npart\nsection\nappendix\nkapitel\nteil\n"
 
 
 @lru_cache(maxsize=4)
 def _title_pattern(form: _Format, *, has_commands: bool) -> re.Pattern[bytes]:
     """The marks of headings that only texts of this form have; a pattern that begins with one sign is far faster."""
     plain = (_ALONE, _PATTERNS["latex"][0]) if has_commands else (_ALONE,)
-    return re.compile(b"|".join({"roff": _PATTERNS["roff"][:1], "man": _PATTERNS["man"]}.get(form, plain)))
+    return re.compile(b"|".join(_PATTERNS["man"] if form == "man" else plain))
+
+
+@cache
+def _alone() -> re.Pattern[bytes]:
+    return re.compile(_LINE_ALONE)
 
 
 @lru_cache(maxsize=16)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.kernels import lines as kernels
 from brimful.kernels.columns import unite
 from brimful.patterns import compiled
@@ -184,12 +184,12 @@ def _code_point(content: bytes, start: int, position: int) -> int:
 
 
 def gather(cuts: Cuts, *, aim: int = SECTION_AIM, forced: Cuts | None = None) -> Cuts:
-    """Join neighbouring stretches while they stay within `aim`; cuts in `forced` always remain.
+    """Join neighbouring stretches while they stay within `aim`; cuts in `forced`, which ascend, always remain.
 
     >>> gather(np.array([0, 10, 20, 30, 95]), aim=25).tolist()
     [0, 20, 30, 95]
     """
-    return kernels.gather_cuts(cuts, walls=np.sort(forced) if forced is not None else cuts[:0], aim=aim)
+    return kernels.gather_cuts(cuts, walls=forced if forced is not None else cuts[:0], aim=aim)
 
 
 def divide(units: Cuts, sections: Cuts, *, limit: int = SECTION_LIMIT, aim: int = SECTION_AIM) -> Cuts:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from itertools import compress
-from typing import NamedTuple, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
-from brimful.kernels import Places
+from brimful.classes import NamedTuple, dataclass
+from brimful.kernels import Numbers, Places
 from brimful.kernels import terms as kernels
-from brimful.kernels.terms import ROOM, Clumps
+from brimful.kernels.terms import ROOM, Clumps, Members
 from brimful.patterns import compiled
 from brimful.text.characters import (
     APOSTROPHE,
@@ -63,8 +63,8 @@ _FLAGS = bytes(
 )
 
 
-def clumps_of(padded: bytes) -> Clumps:
-    """Find the clumps of a text that has room behind it.
+def clumps_of(padded: bytes, *, multiplier: int | None = None) -> Clumps:
+    """Find the clumps of a text that has room behind it; of what they are hashed with only the time depends.
 
     >>> text = b"She didn't like 'C++', v1.5 (or c), she didn't." + kernels.ROOM
     >>> clumps = clumps_of(text)
@@ -73,7 +73,7 @@ def clumps_of(padded: bytes) -> Clumps:
     >>> [different[number] for number in clumps.strings.numbers], len(different)
     (['She', "didn't", 'like', 'C++', 'v1.5', 'or', 'c', 'she', "didn't"], 8)
     """
-    return kernels.find_clumps(padded, _FLAGS)
+    return kernels.find_clumps(padded, _FLAGS, multiplier=multiplier)
 
 
 # ---- terms: Which words stand where?
@@ -160,6 +160,10 @@ class Names(Sequence[bytes]):
         """How many of these, which are sorted, stand before each of the wanted ones, and which of those are here."""
         return kernels.find_names(self.lines, self.bounds, wanted.lines, wanted.bounds)
 
+    def place(self, name: bytes) -> int:
+        """Which of these, which are sorted, a name is; -1 for none of them."""
+        return kernels.place_name(self.lines, self.bounds, name)
+
     def joined(self, first: int, last: int) -> bytes:
         """The names from one to before another, at least one, a newline between."""
         return self.lines[self.bounds[first] : self.bounds[last] - 1]
@@ -172,6 +176,7 @@ class Terms:
     names: Sequence[bytes]  # distinct terms as UTF-8, sorted bytewise
     offsets: NDArray[np.int64]  # one more than names: the rows of term i are [offsets[i], offsets[i + 1])
     starts: NDArray[np.int32]  # where each occurrence starts in the content, ascending within a term
+    members: Members | None = None  # the terms of each unit, where somebody asked for them
 
 
 class QueryTerm(NamedTuple):
@@ -195,28 +200,32 @@ def terms_of(content: bytes) -> Terms:
     return Terms(found.names[:], found.offsets, found.starts)
 
 
-def indexed_terms(padded: bytes) -> Terms:
+def indexed_terms(padded: bytes, *, multiplier: int | None = None, units: Numbers | None = None) -> Terms:
     """The same of a text that has ROOM behind it, or more of what is part of no term; plain forms are terms too.
+
+    With units, by where each begins, also which terms each of them has.
+
+    Whoever has hashed the text already may say what its strings are hashed with: only the time depends on it.
 
     >>> terms = indexed_terms("café".encode() + ROOM)
     >>> [name.decode() for name in terms.names], terms.starts.tolist()
     (['cafe', 'café'], [0, 0])
     """
-    clumps, text, bounds = _clumped(padded)
-    return _placed(clumps, bounds, _with_plain_forms(_named(text)))
+    clumps, text, bounds = _clumped(padded, multiplier)
+    return _placed(clumps, bounds, _with_plain_forms(_named(text, multiplier)), units)
 
 
-def _placed(clumps: Clumps, bounds: Places, named: _Named) -> Terms:
-    offsets, places = kernels.place_terms(clumps, bounds, named.origins, named.numbers, named=len(named.names))
-    return Terms(named.names, offsets, places)
+def _placed(clumps: Clumps, bounds: Places, named: _Named, units: Numbers | None = None) -> Terms:
+    given = (clumps, bounds, named.origins, named.numbers)
+    return Terms(named.names, *kernels.place_terms(*given, named=len(named.names), units=units))
 
 
 # What only one step needs is let go of behind it: a segment's text is long.
 
 
-def _clumped(padded: bytes) -> tuple[Clumps, bytes, Places]:
+def _clumped(padded: bytes, multiplier: int | None = None) -> tuple[Clumps, bytes, Places]:
     """The clumps of a text, the different ones as one text, and where each of those begins in it."""
-    clumps = clumps_of(padded)
+    clumps = clumps_of(padded, multiplier=multiplier)
     different = clumps.strings
     return clumps, *kernels.join_strings(padded, different.firsts, different.lengths, sign=b" ")
 
@@ -229,9 +238,9 @@ class _Named(NamedTuple):
     origins: Places
 
 
-def _named(text: bytes) -> _Named:
+def _named(text: bytes, multiplier: int | None = None) -> _Named:
     folded, starts, lengths, origins = _terms_in(text)
-    terms = kernels.number_strings(folded, starts, lengths)
+    terms = kernels.number_strings(folded, starts, lengths, multiplier=multiplier)
     order = kernels.sort_strings(folded, terms.firsts, terms.lengths)
     lines, bounds = kernels.join_strings(folded, terms.firsts, terms.lengths, sign=b"\n", order=order)
     rank = np.empty(len(order), np.int32)
@@ -307,7 +316,7 @@ def _occurrences(content: bytes) -> tuple[Folded, Places, Places]:
 _MAY_HAVE_ACCENTS = compiled(rb"[\xc3-\xcf\xe1]")
 _MAY_BEGIN = np.array([_MAY_HAVE_ACCENTS.match(bytes([code])) is not None for code in range(256)])
 _LAST_ASCII = 0x7F
-_ACCENTED = compiled("([a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
+_ACCENTS = compiled("(?<=[a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
 
 
 def plain_form(name: bytes) -> bytes:
@@ -316,29 +325,38 @@ def plain_form(name: bytes) -> bytes:
     >>> [plain_form(name.encode()).decode() for name in ("häuser", "ᾅδης", "йод", "ガ")]
     ['hauser', 'αδης', 'йод', 'ガ']
     """
-    if _MAY_HAVE_ACCENTS.search(name) is None:
-        return name
-    parts = unicodedata.normalize("NFD", name.decode())
-    plain, count = _ACCENTED.subn(r"\1", parts)
-    return unicodedata.normalize("NFC", plain).encode() if count else name
+    return _plain_forms([name])[0]
 
 
-def _perhaps_accented(names: Names) -> list[int]:
+def _plain_forms(names: Sequence[bytes]) -> list[bytes]:
+    """The same of many, as one text: no accent stands on a newline."""
+    parts = unicodedata.normalize("NFD", b"\n".join(names).decode())
+    plain = _ACCENTS.sub("", parts)
+    forms = unicodedata.normalize("NFC", plain).encode().split(b"\n")
+    same = map(str.__eq__, parts.split("\n"), plain.split("\n"))
+    return [name if is_same else form for name, form, is_same in zip(names, forms, same, strict=True)]
+
+
+def _perhaps_accented(names: Names) -> NDArray[np.int64]:
     """Which names have a byte that accented letters begin with."""
     if names.lines.isascii():
-        return []
+        return np.zeros(0, np.int64)
     codes = np.frombuffer(names.lines, np.uint8)
     places = np.flatnonzero(codes > _LAST_ASCII)
     places = places[_MAY_BEGIN[codes[places]]]
     rows = names.bounds.searchsorted(places.astype(np.int32), side="right") - 1
-    found: list[int] = rows[np.diff(rows, prepend=-1) > 0].tolist()
+    found: NDArray[np.int64] = rows[np.diff(rows, prepend=-1) > 0]
     return found
 
 
 def _with_plain_forms(named: _Named) -> _Named:
     """The same with a plain term wherever one with accents stands, each place of it once."""
     names = named.names
-    plain = {row: form for row in _perhaps_accented(names) if (form := plain_form(name := names[row])) != name}
+    rows = _perhaps_accented(names)
+    edges = zip(names.bounds[rows].tolist(), names.bounds[rows + 1].tolist(), strict=True)
+    accented = [names.lines[start : end - 1] for start, end in edges]
+    forms_of = zip(rows.tolist(), accented, _plain_forms(accented), strict=True) if accented else ()
+    plain = {row: form for row, name, form in forms_of if form != name}
     if not plain:
         return named
     forms = sorted(set(plain.values()))

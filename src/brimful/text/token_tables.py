@@ -5,7 +5,8 @@ vocabularies that most questions are counted by are written into a file once, as
 the next process maps it. What the kernel can't tell (a character that Unicode has changed its mind about, a piece of
 hundreds of bytes) the tokenizer counts as before, and it counts everything where no file can be written.
 
-A file is believed if its hash is right. It is named by what it was made of: the tokenizer's version, Python's Unicode.
+A file is believed if its hash is right, which is noted with its size and times, so that the next process need not read
+six megabytes to know (`digest_of`). It is named by what it was made of: the tokenizer's version, Python's Unicode.
 So are those with what Unicode says of characters, and with the words and pairs of a static embedder: to find out either
 takes longer than a question does.
 """
@@ -47,6 +48,9 @@ _LETTERS = {"Lu": _UPPER, "Lt": _UPPER, "Ll": _LOWER, "Lm": _LETTER, "Lo": _LETT
 _OTHERS = {"M": _MARK, "N": _NUMBER}
 _SPACES = "\t\v\f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
+_SURE_NANOSECONDS = 2 * 10**9  # the times of a file are told by clocks that tick this slowly at most
+_MOST_NOTED = 1_024  # bytes of a note
+
 _ASSIGNED = ((0, 0x34000), (0xE0000, 0xE0200))  # where Unicode has characters; nothing is known of private planes
 
 
@@ -80,12 +84,46 @@ def read_arrays(path: Path, kinds: Sequence[str], *, magic: bytes) -> list[NDArr
     found, noted = _HEAD.unpack_from(mapped)
     sizes = struct.unpack_from(f"<{len(kinds)}q", mapped, _HEAD.size)
     ends = np.cumsum([_HEAD.size + 8 * len(kinds), *sizes]).tolist()
-    if found != magic or min(sizes) < 0 or ends[-1] != len(mapped) or blake3(mapped[ends[0] :]).digest() != noted:
+    if found != magic or min(sizes) < 0 or ends[-1] != len(mapped) or digest_of(path, start=ends[0]) != noted:
         raise ValueError(f"{path} is not a whole table")
     return [
         np.frombuffer(mapped[start:end], kind).astype(np.dtype(kind).newbyteorder("="), copy=False)
         for (start, end), kind in zip(pairwise(ends), kinds, strict=True)
     ]
+
+
+def digest_of(path: Path, *, start: int = 0) -> bytes:
+    """The BLAKE3 hash of a file, or of what it has from a byte on.
+
+    It is noted among the tables. A file that has the same size, times and number as when it was hashed is the same, if
+    the note was written some seconds later: what is written into the file after that changes its times.
+    """
+    place, stat = folder(), path.stat()
+    if place is None:
+        return _hashed(path, start)
+    last = max(stat.st_mtime_ns, stat.st_ctime_ns)
+    told = f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_dev} {stat.st_ino} {start}"
+    note = place / f"{path.name}-{blake3(os.fsencode(path)).hexdigest(4)}.seen"
+    with contextlib.suppress(OSError, ValueError), note.open("rb") as file:
+        known, digest, seal = file.read(_MOST_NOTED).decode().rsplit(" ", 2)
+        is_sure = os.fstat(file.fileno()).st_mtime_ns > last + _SURE_NANOSECONDS
+        if is_sure and known == told and seal == _seal(f"{known} {digest}"):
+            return bytes.fromhex(digest)
+    found = _hashed(path, start)
+    written = f"{told} {found.hex()}"
+    _replace(note, f"{written} {_seal(written)}".encode())
+    return found
+
+
+def _seal(noted: str) -> str:
+    return blake3(noted.encode()).hexdigest(8)
+
+
+def _hashed(path: Path, start: int) -> bytes:
+    with path.open("rb") as file:
+        is_empty = not file.seek(0, os.SEEK_END)  # which can't be mapped
+        mapped = b"" if is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return blake3(memoryview(mapped)[start:]).digest()
 
 
 def write(path: Path, tokenizer: AnyTokenizer) -> None:
@@ -103,11 +141,16 @@ def write_arrays(path: Path, arrays: Sequence[NDArray[Any]], kinds: Sequence[str
     parts = [each.astype(kind).tobytes() for each, kind in zip(arrays, kinds, strict=True)]
     body = b"".join(parts)
     header = _HEAD.pack(magic, blake3(body).digest()) + struct.pack(f"<{len(parts)}q", *map(len, parts))
+    _replace(path, header + body)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file at once, whoever else does so; left undone where there is no room for it."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            fresh.write_bytes(header + body)
+            fresh.write_bytes(content)
             fresh.replace(path)
         finally:
             fresh.unlink(missing_ok=True)

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from brimful.classes import dataclass
+from brimful.classes import NamedTuple, dataclass
 from brimful.errors import FormatError
 from brimful.patterns import BREAK, CONTROL, INVISIBLE, compiled
 from brimful.settings import FormatName, LineNumbers

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from itertools import count
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.types.string import StrDumper, TextBinaryLoader, TextLoader
 
+from brimful.classes import NamedTuple
 from brimful.errors import (
     CorruptError,
     InputError,

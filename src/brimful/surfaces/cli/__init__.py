@@ -17,6 +17,12 @@ TYPE_CHECKING = False  # `typing` itself takes a while to load
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+ONE_QUESTION = frozenset({"context", "search"})
+"""The commands that end with an answer: they begin and end as fast as they can."""
+
+is_own_process = False
+"""Whether this process is the program's alone, so that it may say how memory is kept, and where."""
+
 _WIDTH = 80  # of the help that is written ahead
 
 
@@ -46,12 +52,17 @@ def _plainly(message: Warning | str, *_: object, **__: object) -> str:
 
 def run() -> None:
     """The entry point of the installed program."""
+    global is_own_process
     import gc
     import warnings
 
     warnings.formatwarning = _plainly
 
+    is_own_process, codes = True, list[int]()
+    _end_at_once(codes)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # NumPy's threads sleep at once where they have nothing to do
+    for name in _UNUSED if ONE_QUESTION.intersection(sys.argv[1:2]) else ():
+        _load_later(name)
     gc.disable()  # until the modules of a command are read: none of them makes garbage (`dispatch` goes on)
     try:
         code = main()
@@ -64,7 +75,55 @@ def run() -> None:
         sys.stderr.write("brimful: this is a bug; please report it with the lines above\n")
         code = 70
     gc.freeze()  # the interpreter looks for no garbage in what ends with it
+    codes.append(code)
     sys.exit(code)
+
+
+_UNUSED = (
+    *("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars"),  # write docstrings, and nobody reads them here
+    *("pickle", "platform"),  # are imported by NumPy for functions that nobody calls here
+    *("ipaddress", "linecache", "tokenize"),  # likewise by parts of Python
+)
+
+
+def _load_later(name: str) -> None:
+    """Let a module wait until somebody asks for something in it; whoever imports it before gets what stands for it."""
+
+    class Later(type(sys)):  # type: ignore[misc]
+        def __getattr__(self, wanted: str) -> object:
+            if wanted == "__path__":  # which only packages have
+                raise AttributeError(wanted)
+            from importlib import import_module
+
+            if sys.modules.get(name) is self:
+                del sys.modules[name]
+            found = import_module(name)
+            self.__dict__.update(vars(found))
+            return getattr(found, wanted)
+
+    if name not in sys.modules:
+        sys.modules[name] = Later(name)
+
+
+def _end_at_once(codes: list[int]) -> None:
+    """End behind everything that waits for the end, without taking each object apart, by the code that is there then.
+
+    Threads have been waited for, and functions of `atexit` called: ours is the first and so the last. Where another was
+    there before, or what was said can't be written, Python ends as ever.
+    """
+    import atexit
+
+    def leave() -> None:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError, AttributeError):  # full, closed or none
+            return
+        for code in codes:
+            os._exit(code)
+
+    if getattr(atexit, "_ncallbacks", lambda: 1)() == 0:
+        atexit.register(leave)
 
 
 def _shown(words: list[str]) -> str | None:

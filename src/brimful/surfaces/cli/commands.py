@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -22,9 +21,9 @@ from brimful.errors import USAGE, InputError, OutdatedWarning, StoreVersionError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.store.address import Address, Place, Shards
-from brimful.store.format import is_store, share_memory
+from brimful.store.format import is_store, keep_memory, share_memory
 from brimful.store.opening import rebuild as index_again
-from brimful.surfaces import records
+from brimful.surfaces import cli, records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.configuration import (
     STORE_NAME,
@@ -93,6 +92,8 @@ def context(
         raise InputError("the question and a source can't both be read from standard input; give one of them otherwise")
     chosen = replace(chosen, question=asked(question))
     corpus = corpus_of(store, paths)
+    if cli.is_own_process:
+        keep_memory()  # from here on to the answer, which is the end
     with corpus.engine as engine, engine.one_state(partial=True) if settings.partial else nullcontext():
         made = engine.context(chosen)
         if receipt is not None:
@@ -103,7 +104,8 @@ def context(
         copied = put_on_clipboard(text) if copy and made.windows else None
         if not quiet:
             written = None if receipt is None else Path(receipt)
-            views.show_context(engine, made, receipt=written, against=_sources(store, paths))
+            against = "" if written is None else _sources(store, paths)
+            views.show_context(engine, made, receipt=written, against=against)
             say_copied(copied)
             views.show_skips(corpus.report.skipped)
     return PARTIAL if made.missing else exit_for(corpus, found=bool(made.windows))
@@ -111,9 +113,11 @@ def context(
 
 def _sources(store: str | None, paths: Sequence[str]) -> str:
     """What `verify` is told to compare a receipt with, so that the hint can be run as it stands where that is known."""
+    from shlex import quote
+
     if len(paths) == 1 and Path(paths[0]).is_dir():
-        return f"--files {shlex.quote(paths[0])}"
-    return "--files FOLDER" if store is None else f"--store {shlex.quote(store)}"
+        return f"--files {quote(paths[0])}"
+    return "--files FOLDER" if store is None else f"--store {quote(store)}"
 
 
 def search(
@@ -135,6 +139,8 @@ def search(
         raise InputError(f"-C {around} is not a number of lines from 0 to {_MOST_AROUND}")
     question = asked(question)
     corpus = corpus_of(store, paths)
+    if cli.is_own_process:
+        keep_memory()  # from here on to the answer, which is the end
     with corpus.engine as engine, engine.one_state(partial=bool(ask.get("partial"))) as state:
         how = {"operators": True, **ask}
         weights = FieldSettings(priors=bool(how.pop("priors", True)))
@@ -385,9 +391,9 @@ def checked_paths(paths: Sequence[str]) -> Sequence[str]:
         if path != STDIN:
             root_of(path)
             if Path(path).is_file() and is_store(Path(path)):
-                raise InputError(
-                    f"{path!r} is a Brimful store, not a document; it is asked with --store {shlex.quote(path)}"
-                )
+                from shlex import quote
+
+                raise InputError(f"{path!r} is a Brimful store, not a document; it is asked with --store {quote(path)}")
     return paths
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -310,10 +312,17 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
     return found
 
 
+def _sha256() -> Any:
+    """Python's own, where it has one: `hashlib` loads OpenSSL for it, which takes some milliseconds."""
+    for own in ("_sha2", "_sha256"):  # from 3.12 on, and before
+        with suppress(ImportError, AttributeError):
+            return import_module(own).sha256
+    return import_module("hashlib").sha256
+
+
 def cached_store(paths: Iterable[str]) -> Path:
     """The cache's own store for exactly these paths, in whatever order they are named."""
-    from hashlib import sha256  # and OpenSSL with it, which no other command line needs
-
+    sha256 = _sha256()
     places = sorted({os.path.realpath(Path(path).expanduser()) for path in paths})
     name = "".join(letter if letter.isalnum() else "-" for letter in Path(places[0]).name[:_NAME_LENGTH]) or "root"
     key = sha256("\0".join(places).encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from brimful.errors import STORAGE, USAGE, BrimfulError, outcome_of, suggest
-from brimful.surfaces.cli import columns
+from brimful.surfaces.cli import ONE_QUESTION, columns
 from brimful.surfaces.cli.table import (
     ABOUT,
     ANSWER,
@@ -298,6 +298,8 @@ FIXABLE = ("unreadable", "changing", "missing_part")
 
 
 _MODELS = {"embedder", "reranker"}
+_SELDOM = 100_000
+"""What ends with its answer looks for garbage each time that it has made so many objects more than it let go of."""
 
 
 def run(command: Command, values: Mapping[str, Any]) -> int:
@@ -305,6 +307,8 @@ def run(command: Command, values: Mapping[str, Any]) -> int:
     module = import_module(f"brimful.surfaces.cli.{command.module}")
     if not gc.isenabled():
         gc.freeze()  # what was read stays to the end, and is not looked at again
+        if command.name in ONE_QUESTION:
+            gc.set_threshold(_SELDOM)
         gc.enable()
     work: Callable[..., int] = getattr(module, "evaluate" if command.name == "eval" else command.name)
     for name in _MODELS & values.keys():

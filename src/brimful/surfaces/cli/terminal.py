@@ -20,7 +20,7 @@ from brimful.patterns import INVISIBLE, compiled
 _CONTROLS = f"\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff{INVISIBLE}"
 _HARMFUL = compiled(f"[{_CONTROLS}]")
 _HARMFUL_IN_A_LINE = compiled(f"[\\t\\n{_CONTROLS}]")
-_WIDEST = 100
+_DEFAULT_WIDTH, _WIDEST = 80, 100
 _STYLES = {"strong": "1", "faint": "2", "path": "36", "good": "32", "warn": "33", "bad": "31"}
 
 
@@ -53,9 +53,16 @@ def is_plain(stream: TextIO) -> bool:
 
 def width() -> int:
     """Columns to fill, 80 where nobody knows."""
-    from shutil import get_terminal_size  # this and `which` are loaded with all that unpacks archives
-
-    return max(min(get_terminal_size((80, 24)).columns, _WIDEST), 20)
+    try:  # as `shutil` does, which is loaded with all that unpacks archives
+        told = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        told = 0
+    if told <= 0:
+        try:
+            told = os.get_terminal_size(sys.__stdout__.fileno()).columns or _DEFAULT_WIDTH  # type: ignore[union-attr]
+        except (AttributeError, ValueError, OSError):  # it is closed, detached or no terminal
+            told = _DEFAULT_WIDTH
+    return max(min(told, _WIDEST), 20)
 
 
 def tint(style: str, text: str, *, stream: TextIO | None = None) -> str:

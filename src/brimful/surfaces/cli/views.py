@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,8 +72,10 @@ def show_context(engine: Engine, context: Context, *, receipt: Path | None, agai
     if len(context.windows) > _MOST_CITATIONS:
         say(f"  … and {len(context.windows) - _MOST_CITATIONS} more; --json lists them all")
     if receipt is not None:
+        from shlex import quote
+
         name = one_line(os.fspath(receipt))
-        say(f"receipt written to {name}; check it: brimful verify {shlex.quote(name)} {one_line(against)}")
+        say(f"receipt written to {name}; check it: brimful verify {quote(name)} {one_line(against)}")
 
 
 def show_digest(digest: Digest, document: Document) -> None:
