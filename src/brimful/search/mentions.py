@@ -144,6 +144,7 @@ def _ordinal(day: int) -> str:
 # An option of a command (`--no-deps`), and what an error says (`RuntimeError: Session is closed`), without the names
 # and numbers in it that differ each time.
 
+_MOST_OPTIONS: Final = 16
 _MOST_MESSAGES: Final = 8
 _LEAST_SAID = 3  # words of a part of a message; a whole one says something with two
 _OPTION = compiled(r"(?<![\w-])(?:--[A-Za-z]\w*(?:-\w+)*|-[A-Za-z]\w*(?:-\w+)+)(?![\w-])")
@@ -155,12 +156,12 @@ _VARIES = compiled(r"[\"'`\u2018-\u201f\u00ab\u00bb()\[\]{}<>:;,=/\\|]|\.(?=\s|$
 
 
 def options_in(text: str) -> tuple[str, ...]:
-    """The options of commands that a text names, each once, without their dashes.
+    """The options of commands that a text names, each once, without their dashes; of very many the first.
 
     >>> options_in("what do --no-deps, -fno-builtin and --verbose mean -- and well-known words?")
     ('no-deps', 'fno-builtin', 'verbose')
     """
-    return tuple(dict.fromkeys(found[0].lstrip("-") for found in _OPTION.finditer(text)))
+    return tuple(dict.fromkeys(found[0].lstrip("-") for found in _OPTION.finditer(text)))[:_MOST_OPTIONS]
 
 
 def messages_in(text: str) -> tuple[str, ...]:
