@@ -366,11 +366,11 @@ class Outline:
         return [each.start for each in self.headings], [each.end for each in self.headings]
 
     @cached_property
-    def nested(self) -> Nested:
+    def nested(self) -> _Nested:
         """All blocks."""
-        return Nested.of(self.blocks)
+        return _Nested.of(self.blocks)
 
-    def _nested_at(self, position: int) -> Nested:  # noqa: ARG002  (likewise)
+    def _nested_at(self, position: int) -> _Nested:  # noqa: ARG002  (likewise)
         """Blocks, those around a byte among them."""
         return self.nested
 
@@ -416,7 +416,7 @@ class Outline:
         return tuple(reversed(found))
 
 
-class Nested:
+class _Nested:
     """Blocks in order, and for each the place of the one that it stands in, or -1.
 
     Most are never asked for: `made` makes one when it is.
@@ -433,7 +433,7 @@ class Nested:
             self.parents.append(around)
 
     @classmethod
-    def of(cls, blocks: Sequence[Block]) -> Nested:
+    def of(cls, blocks: Sequence[Block]) -> _Nested:
         """Those that are there already."""
         return cls([block.start for block in blocks], [block.end for block in blocks], blocks.__getitem__)
 
@@ -463,7 +463,7 @@ class KnownOutline(Outline):
     ) -> None:
         super().__init__(kind, language, len(content), units, sections)
         self._content, self._path, self._heads = content, path, heads
-        self._nested_of: dict[int, Nested] = {}  # of code, by part
+        self._nested_of: dict[int, _Nested] = {}  # of code, by part
 
     @cached_property
     def structure(self) -> Structure:
@@ -507,16 +507,16 @@ class KnownOutline(Outline):
         return [title[0] for title in self._titles], [title[1] for title in self._titles]
 
     @cached_property
-    def nested(self) -> Nested:
+    def nested(self) -> _Nested:
         """All blocks; those of headings are made when they are asked for."""
         if self.kind != "prose" or self._heads is not None:
-            return Nested.of(self.blocks)
+            return _Nested.of(self.blocks)
         from brimful.text.markup import section_ends
         from brimful.text.prose import heading_block
 
         ends = section_ends(self._titles, self.length)
         kept = [(title, end) for title, end in zip(self._titles, ends, strict=True) if end > title[0]]
-        return Nested([title[0] for title, _ in kept], [end for _, end in kept], lambda at: heading_block(*kept[at]))
+        return _Nested([title[0] for title, _ in kept], [end for _, end in kept], lambda at: heading_block(*kept[at]))
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
@@ -535,7 +535,7 @@ class KnownOutline(Outline):
         """Those of the part of the code around the byte."""
         return self._source.definitions(self._source.part_of(position)) if self.kind == "code" else ()
 
-    def _nested_at(self, position: int) -> Nested:
+    def _nested_at(self, position: int) -> _Nested:
         """Of code only the part around the byte is read."""
         if self.kind != "code":
             return self.nested
@@ -543,7 +543,7 @@ class KnownOutline(Outline):
 
         part = self._source.part_of(position)
         if part not in self._nested_of:
-            self._nested_of[part] = Nested.of(definition_blocks(self._content, self._source.definitions(part)))
+            self._nested_of[part] = _Nested.of(definition_blocks(self._content, self._source.definitions(part)))
         return self._nested_of[part]
 
     @cached_property
