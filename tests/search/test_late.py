@@ -6,7 +6,7 @@ import pytest
 import brimful
 from brimful.errors import ChoiceError, EndpointError, SettingError
 from brimful.index.embedders import wrap
-from brimful.search.meaning import CELL_BYTES, all_passages, passage_text
+from brimful.search.meaning import CELL_BYTES, all_passages, passage_texts
 from brimful.search.search import search
 from brimful.testing import FakeReranker
 
@@ -125,7 +125,7 @@ def test_passages_cover_every_byte_once(tmp_path, counting):
     fill(tmp_path / "a.db")
     with opened(tmp_path / "a.db", counting) as engine:
         columns = engine.columns
-        passages = [passage_text(columns, each) for each in all_passages(columns)]
+        passages = passage_texts(columns, list(all_passages(columns)))
         for path, text in TEXTS.items():
             own = [each.removeprefix(f"{path}: ") for each in passages if each.startswith(f"{path}: ")]
             assert "".join(own) == text
@@ -286,7 +286,7 @@ def test_a_passage_is_read_with_the_headings_above_it(tmp_path):
     pages = f"# Deployment\n\n{FILLER * 9}\n\n## Proxies\n\n{FILLER * 9}\n\n## Caches\n\n{FILLER * 9}"
     with brimful.open(tmp_path / "a.db", vectors=False) as engine:
         engine.add_documents([brimful.Document("guide.md", pages), brimful.Document("a.py", CODE)])
-        texts = [passage_text(engine.columns, each) for each in all_passages(engine.columns)]
+        texts = passage_texts(engine.columns, list(all_passages(engine.columns)))
     heads = {text.partition(": ")[0] for text in texts}
     assert heads >= {"guide.md", "guide.md > Deployment", "guide.md > Deployment > Proxies", "a.py > class Kettle"}
     assert "guide.md > Deployment > Caches" in heads

@@ -142,8 +142,8 @@ class CorpusColumns:
         self._size = count
         self.starts = _Column(count, self._starts_of)  # where each begins on the axis of its segment
         sizes = _joined([segment.counts for segment in self.segments])
-        self._behind = np.cumsum(sizes)  # the unit behind the last one of each extent that has any
-        self.extent_firsts = self._behind - sizes
+        self.extent_behinds = np.cumsum(sizes)  # the unit behind the last one of each extent that has any
+        self.extent_firsts = self.extent_behinds - sizes
         self.owners = _joined([rows[segment.live] for rows, segment in zip(self._rows, self.segments, strict=True)])
         self._ends = _joined([segment.view.extents.ends[segment.live] for segment in self.segments])
         shifts = [(segment.view.extents.starts - segment.view.extents.bases)[segment.live] for segment in self.segments]
@@ -191,23 +191,19 @@ class CorpusColumns:
     def ends_of(self, units: Ids, extents: Numbers) -> Numbers:
         """Where units of these extents end on their axis: where the next one of the same begins, or with it."""
         following = np.minimum(units + 1, self._size - 1)
-        last = units + 1 == self._behind[extents]
+        last = units + 1 == self.extent_behinds[extents]
         return np.where(last, self._ends[extents], self.starts[following])
 
     @cached_property
     def grid(self) -> UnitGrid:
         """Where all units lie."""
-        extents = (self.extent_firsts, self._behind, self._ends, self._shifts, self.owners)
+        extents = (self.extent_firsts, self.extent_behinds, self._ends, self._shifts, self.owners)
         return UnitGrid(extents, [segment.starts for segment in self.segments])
 
     def placed(self, units: Ids) -> tuple[Numbers, Numbers, Numbers]:
         """The document of each of some units, where in it they begin, and how long they are."""
         _, starts, ends, rows, offsets, *_ = self.grid.placed(units)
         return rows, offsets, ends - starts
-
-    def behind(self, extent: int) -> int:
-        """The unit behind the last one of an extent."""
-        return int(self._behind[extent])
 
     @cached_property
     def block_rows(self) -> Numbers:
@@ -495,15 +491,15 @@ class CorpusColumns:
             self._trees[number] = HeadingTree(starts, ends, _parents(segment), bases) if len(starts) else None
         return self._trees[number]
 
-    def headings_above(self, unit: int) -> list[bytes]:
-        """The lines of the headings that a unit stands under, the outermost first; its own is not among them."""
+    def headings_above(self, unit: int, *, size: int) -> list[bytes]:
+        """The lines of the headings that a unit of so many bytes stands under, outermost first, without its own."""
         number = int(self.firsts.searchsorted(unit, side="right")) - 1
         segment = self.segments[number]
         tree = self.heading_tree(number)
         if tree is None:
             return []
         starts, ends, parents = tree.starts, tree.ends, tree.parents
-        begin, size = int(segment.starts[unit - segment.first]), int(self.sizes[np.array([unit])][0])
+        begin = int(segment.starts[unit - segment.first])
         bases = segment.view.extents.bases
         base = int(bases[bases.searchsorted(begin, side="right") - 1])
         lowest = int(ends.searchsorted(begin, side="right")) - 1

@@ -103,7 +103,7 @@ def meaning_between(columns: CorpusColumns, path: str, start: int, end: int) -> 
     extents = np.flatnonzero(columns.owners == columns.documents.row_of(row.number))
     within = []
     for extent in extents.tolist():
-        units = np.arange(columns.extent_firsts[extent], columns.behind(extent))
+        units = np.arange(columns.extent_firsts[extent], columns.extent_behinds[extent])
         offsets = columns.offsets_of(units, np.full(len(units), extent))
         last = max(int(offsets.searchsorted(end)), int(offsets.searchsorted(start, side="right")))
         within.append(units[max(int(offsets.searchsorted(start, side="right")) - 1, 0) : last])
@@ -239,7 +239,7 @@ class Late:
         """The vectors of some passages, and how many of them had to be embedded; those are remembered by content."""
         rows = np.zeros((len(passages), self._embedder.dimensions), np.int8)
         new = self._from_stacks(columns, passages, rows)
-        texts = [passage_text(columns, passages[at]) for at in new]
+        texts = passage_texts(columns, [passages[at] for at in new])
         keys = [text_key(text) for text in texts]
         known = self._memory.vectors_known(self.name, keys, width=rows.shape[1])
         rows[new] = known.rows
@@ -419,7 +419,7 @@ def read_again(
     """
     read = read or Read("none", "none", 0, 0)
     each, of_unit = _distinct(_passages(columns, field.units[: settings.rerank_candidates]))
-    texts = [passage_text(columns, passage) for passage in each]
+    texts = passage_texts(columns, each)
     new = [text for text in dict.fromkeys(texts) if text not in known]
     try:
         known.update(zip(new, reranker.scores(question, new) if new else (), strict=True))
@@ -478,14 +478,19 @@ def all_passages(columns: CorpusColumns) -> Iterator[Passage]:
         yield Passage(row, start, first, behind)
 
 
-def passage_text(columns: CorpusColumns, passage: Passage) -> str:
-    """What a model reads of a passage: the path of its document, the headings above it and its text."""
-    last = np.array([passage.behind - 1])
-    end = int(columns.offsets[last][0]) + int(columns.sizes[last][0])
-    content = columns.snapshot.read(int(columns.documents.numbers[passage.row]), passage.start, end)
-    above = (line.decode("utf-8", "replace").strip(_MARKS)[:_HEADING] for line in columns.headings_above(passage.first))
-    names = [columns.documents.paths[passage.row], *filter(None, above)]
-    return f"{' > '.join(names)}: {content.decode('utf-8', 'replace')}"
+def passage_texts(columns: CorpusColumns, passages: Sequence[Passage]) -> list[str]:
+    """What a model reads of some passages: the path of the document, the headings above and the text itself."""
+    firsts = np.array([each.first for each in passages], np.int64)
+    lasts = np.array([each.behind - 1 for each in passages], np.int64)
+    sizes, ends = columns.sizes[firsts].tolist(), (columns.offsets[lasts] + columns.sizes[lasts]).tolist()
+    numbers, paths, found = columns.documents.numbers, columns.documents.paths, []
+    for passage, size, end in zip(passages, sizes, ends, strict=True):
+        lines = columns.headings_above(passage.first, size=size)
+        above = (line.decode("utf-8", "replace").strip(_MARKS)[:_HEADING] for line in lines)
+        content = columns.snapshot.read(int(numbers[passage.row]), passage.start, end)
+        names = " > ".join([paths[passage.row], *filter(None, above)])
+        found.append(f"{names}: {content.decode('utf-8', 'replace')}")
+    return found
 
 
 def _all_cells(columns: CorpusColumns) -> tuple[Ids, Ids, Numbers, Numbers]:
@@ -508,15 +513,16 @@ def _passages(columns: CorpusColumns, units: Ids) -> list[Passage]:
     origins = starts - offsets  # where the document begins on the axis, were it all there
     cells = offsets // CELL_BYTES
     segments = columns.firsts.searchsorted(ordered, side="right") - 1
+    lows = origins + cells * CELL_BYTES
     firsts, behinds = np.empty(len(ordered), np.int64), np.empty(len(ordered), np.int64)
-    for at in range(len(ordered)):
-        segment = columns.segments[int(segments[at])]
-        low = int(origins[at] + cells[at] * CELL_BYTES)
-        first, behind = (
-            int(each) + segment.first for each in segment.starts.searchsorted((max(low, 0), low + CELL_BYTES))
-        )
-        edge = int(extents[at])
-        firsts[at], behinds[at] = max(first, int(columns.extent_firsts[edge])), min(behind, columns.behind(edge))
+    for number in np.unique(segments).tolist():
+        segment, here = columns.segments[number], segments == number
+        kind = segment.starts.dtype  # as which edges are compared, so that not all starts are copied
+        for column, edges in ((firsts, np.maximum(lows[here], 0)), (behinds, lows[here] + CELL_BYTES)):
+            places = segment.starts.searchsorted(np.minimum(edges, np.iinfo(kind).max).astype(kind))
+            column[here] = places + segment.first
+    firsts = np.maximum(firsts, columns.extent_firsts[extents])
+    behinds = np.minimum(behinds, columns.extent_behinds[extents])
     parts = (rows, columns.offsets[firsts], firsts, behinds)
     found = [Passage(*values) for values in zip(*(column.tolist() for column in parts), strict=True)]
     back = np.empty(len(order), np.int64)
