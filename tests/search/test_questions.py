@@ -302,6 +302,17 @@ def test_who_asks_where_something_is_defined_gets_its_definition(ask, question):
     assert max(ask(documents)(question, budget=300).windows, key=lambda window: window.score).path == "make.py"
 
 
+def test_where_something_was_declared_is_no_question_for_code_without_code(ask):
+    """A treaty is declared too: where a corpus has no sources, the word says what it says."""
+    texts = {
+        "a.md": f"The treaty was declared void in the harbour.\n\n{FILLER * 9}",
+        "b.md": f"The treaty. {FILLER * 9}",
+    }
+    best = max(ask(texts)("where was the treaty declared void").windows, key=lambda window: window.score)
+    assert "declared" in {term for hit in best.hits for term in hit.terms}
+    assert "declared void in the harbour" in best.text
+
+
 def test_words_that_no_document_has_are_named_and_decide(ask):
     """A policy that nobody wrote down is not answered with the other policies, unless that is asked for."""
     texts = {

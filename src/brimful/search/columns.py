@@ -560,9 +560,8 @@ class CorpusColumns:
 
     @cached_property
     def sources(self) -> NDArray[np.bool_]:
-        """Which documents are source code, by row; none where the corpus has nothing else."""
-        found = np.array([kind == "code" for kind in self.documents.kinds], np.bool_)
-        return found & ("prose" in self.documents.kinds)
+        """Which documents are source code, by row."""
+        return np.array([kind == "code" for kind in self.documents.kinds], np.bool_)
 
     @cached_property
     def records(self) -> NDArray[np.bool_]:

@@ -185,7 +185,7 @@ def messages_in(text: str) -> tuple[str, ...]:
 _WHERE = compiled(
     r"(?s:\b(?:where|wo|où|dónde|donde|dove|waar|which (?:file|module|package))\b.{1,200}?)"
     r"\b(defined|implemented|declared|definiert|implementiert|deklariert|défini|implémenté|define|definid[oa]|definit[oa]"
-    r"|gedefinieerd)\b|\b(definition|implementation|declaration|source) of\b",
+    r"|gedefinieerd)\b|\b(definition|implementation|declaration) of\b",
     re.IGNORECASE,
 )
 _LONGEST_WHERE = 300

@@ -311,7 +311,7 @@ def best_of(asked: Understood, *, limit: int) -> Found:
         covered=field.covered / MILLION,
         read=read,
         translations=_translations(columns, query)[1] if asked.settings.priors else frozenset(),
-        sources_less=asked.settings.priors and bool(columns.sources.any()) and _asks_how(query),
+        sources_less=asked.settings.priors and _asks_how(columns, query),
         relevant=sum(hit.score * _END_SHARE[1] >= hits[0].score * _END_SHARE[0] for hit in hits),
     )
 
@@ -336,7 +336,7 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
 
 def _by_words(asked: Understood, settings: FieldSettings, blocks: int) -> Field:
     """Every place of so many blocks with its worth by words and static codes; definitions thrice if they are meant."""
-    if asking_where(asked.query.text):
+    if _asking_where(asked.columns, asked.query):
         settings = replace(settings, definition=3 * settings.definition)
     return relevance(
         asked.columns,
@@ -563,7 +563,7 @@ def _favour(
     if not settings.priors:
         return favour
     kinds = columns.file_kinds.counted(each.term for each in query.terms)
-    if _asks_how(query):
+    if _asks_how(columns, query):
         kinds[columns.sources] = kinds[columns.sources] * SOURCE.thousandths // THOUSAND
     others, _ = _translations(columns, query)
     if len(others):
@@ -571,9 +571,15 @@ def _favour(
     return kinds if favour is None else kinds * favour // THOUSAND
 
 
-def _asks_how(query: Query) -> bool:
-    """Whether a question asks what manuals tell: it names nothing as code does."""
-    return asks_how(query.text) and not _written_as_names(query)
+def _asks_how(columns: CorpusColumns, query: Query) -> bool:
+    """Whether a question asks what manuals tell, and names nothing as code does; sources and prose are there."""
+    are_both = bool(columns.sources.any()) and "prose" in columns.documents.kinds
+    return are_both and asks_how(query.text) and not _written_as_names(query)
+
+
+def _asking_where(columns: CorpusColumns, query: Query) -> bytes:
+    """The word by which a question asks where code defines something; nothing where there is no code."""
+    return asking_where(query.text) if columns.sources.any() else b""
 
 
 def _translations(columns: CorpusColumns, query: Query) -> tuple[Numbers, frozenset[str]]:
@@ -614,7 +620,7 @@ def _term_hits(
     for each in repairs:
         repaired.setdefault(each.word, []).append(Form((each.term,), "exact", each.weight))
     glued = _glued_names(columns, query)
-    written, where = _written_as_names(query), asking_where(query.text)
+    written, where = _written_as_names(query), _asking_where(columns, query)
     found: list[TermHits] = []
     seen: set[frozenset[tuple[bytes, ...]]] = set()
     for word in forms:
