@@ -1,44 +1,6 @@
-/* Where do units lie, and which stand around others?
- *
- * The units of all segments are numbered one after the other. Extent e has those from firsts[e] to behind[e] - 1; it
- * belongs to row owners[e], ends at ends[e] on the axis of its segment, and shifts[e] leads from the axis to the
- * document. Segment s has the units from begins[s] on, whose starts are numbers of widths[s] bytes at columns[s]. */
+/* Where do units lie, and which stand around others? */
 
-#include "kernels.h"
-
-typedef struct {
-    const int64_t *firsts, *behind, *ends, *shifts, *owners;
-    int64_t extents;
-    const uint64_t *columns;
-    const int64_t *widths, *begins;
-    int64_t segments;
-} grid;
-
-/* The last place up to `size` whose value is not above `value`, near `from`; the first value never is. */
-static inline int64_t last_not_above(const int64_t *column, int64_t size, int64_t from, int64_t value)
-{
-    int64_t low = column[from] <= value ? from : 0, step = 1;
-    while (step < size - low && column[low + step] <= value) {
-        low += step;
-        step *= 2;
-    }
-    int64_t high = step < size - low ? low + step : size;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (column[middle] <= value)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static inline int64_t start_of(const grid *units, int64_t segment, int64_t unit)
-{
-    uintptr_t at = (uintptr_t)units->columns[segment];
-    int64_t place = unit - units->begins[segment];
-    return units->widths[segment] == 4 ? (int64_t)((const uint32_t *)at)[place] : ((const int64_t *)at)[place];
-}
+#include "places.h"
 
 /* Of each of some units, in any order: its extent, where it begins and ends on its axis, its row, where in its document
  * it begins; and of the run of neighbours among them that it is in, all of one extent, the first and the last, as places

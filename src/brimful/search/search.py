@@ -91,7 +91,7 @@ def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tu
 
 def _in_turn(
     items: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    rows: NDArray[np.integer],
     offsets: NDArray[np.int64],
     ranks: NDArray[np.int64],
     limit: int,
