@@ -1,5 +1,7 @@
 """The kernels that a question is asked with, against the same steps in NumPy, to the last bit."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -205,6 +207,36 @@ def test_words_are_counted_in_units_as_by_a_sorted_lookup(corpus, data):
             assert not counted.defining([False] * len(words), [anywhere] * len(words)).size
 
 
+@given(corpora, st.data(), st.integers(0, 12))
+def test_runs_of_words_are_those_of_a_sorted_list(corpus, data, gap):
+    """Four places that follow each other in one segment, each two of words of which one may follow the other."""
+    words, _, asked = corpus.words(data.draw)
+    chosen = corpus.chosen(data.draw, asked)
+    counted = WordsInUnits(asked, chosen, [None] * len(corpus.starts), deepest=1, heading=0, name=0)
+    wanted = [data.draw(st.sampled_from([True, True, False])) for _ in words]
+    sizes = [data.draw(st.integers(1, 4)) for _ in words]
+    pairs = [(one, other) for one in range(len(words)) for other in range(len(words))]
+    mostly = data.draw(st.sampled_from([st.just(True), st.booleans()]))  # noqa: FBT003
+    follows = np.array([data.draw(mostly) for _ in pairs], np.bool_).reshape(len(words), len(words))
+    counts, (_, starts, ends, *_) = [0] * len(chosen.units), chosen.placed
+    for number in range(len(corpus.starts)):
+        places = sorted(
+            (position, word, unit)
+            for word, groups in enumerate(words)
+            if wanted[word] and groups
+            for position in groups[-1][1][number].tolist()
+            for unit in range(*chosen.bounds[number : number + 2])
+            if starts[unit] <= position < ends[unit]
+        )
+        linked = [
+            follows[one, other] and 0 < after - before <= sizes[one] + gap
+            for (before, one, _), (after, other, _) in pairwise(places)
+        ]
+        for at in range(len(linked) - 2):
+            counts[places[at][2]] += all(linked[at : at + 3])
+    assert counted.runs(wanted, follows, sizes, gap=gap).tolist() == counts
+
+
 def _defining(at, word, number, tree, chosen, *, anywhere):
     """The places of a word's first group in the units of a segment, in headings or anywhere."""
     _, starts, ends, *_ = chosen.placed
@@ -406,6 +438,8 @@ def test_what_does_not_belong_together_is_refused():
     counted = WordsInUnits(asked, chosen, [None], deepest=1, heading=1, name=1)
     with pytest.raises(ValueError, match="word"):
         counted.defining([True, True], [True])
+    with pytest.raises(ValueError, match="word"):
+        counted.runs([True], np.zeros((2, 1), bool), [1], gap=1)
     right = {"reaches": (0, 1, 2), "unit_bytes": (1, 1, 1), "covering": (1.0,), "documents": np.zeros(3)}
     right |= {"shares": (1, 1, 1, 1), "saturation": 1.0, "length": 0.5, "best": 3}
     for worths, wrong in (

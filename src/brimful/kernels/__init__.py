@@ -70,6 +70,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "choose_units": (_SIZE, (_AT, _AT, _REAL, _AT, _AT, _AT, _SIZE, _AT, _AT)),
     "count_words": (None, (*(_AT,) * 5, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 5)),
     "find_defining": (_SIZE, (*(_AT,) * 5, _SIZE, _AT, _SIZE)),
+    "count_runs": (_SIZE, (*(_AT,) * 5, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
     "weigh_scales": (_SIZE, (_AT, _SIZE, *(_AT,) * 6)),
     "mean_likeness": (None, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _AT)),
     "settle_units": (None, (_AT,) * 7),
@@ -97,7 +98,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "unpack_in_pages": (_SIZE, (_AT, _SIZE, *(_AT,) * 3)),
     "sign_words": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "has_word": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
-    "spelled_alike": (_SIZE, (*(_AT,) * 3, *(_SIZE,) * 3, _AT, *(_SIZE,) * 4, _AT, _SIZE, _SIZE, _AT)),
+    "spelled_alike": (_SIZE, (*(_AT,) * 3, *(_SIZE,) * 3, _AT, *(_SIZE,) * 4, _AT, _SIZE, _SIZE, _AT, _SIZE)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "mark_lines": (None, (_AT, _SIZE, *(_AT,) * 4, _BYTE, _AT)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
@@ -159,6 +160,17 @@ def opened(path: Path) -> ctypes.CDLL:
         function = getattr(found, name)
         function.restype, function.argtypes = result, arguments
     return found
+
+
+def is_wide(*, wide: bool) -> int:
+    """Whether wide instructions are wanted, and there."""
+    return int(wide and _can_be_wide())
+
+
+@cache
+def _can_be_wide() -> bool:
+    """Asked once: where the machine is a virtual one, a processor that says what it can do takes longer than a sum."""
+    return bool(library().can_be_wide())
 
 
 def cores() -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Numbers, Places, address_of, in_halves, library, numbers_of, places_of
+from brimful.kernels import Numbers, Places, address_of, in_halves, is_wide, library, numbers_of, places_of
 from brimful.kernels.terms import Members
 
 DIMENSIONS = 256
@@ -56,7 +55,7 @@ def sum_rows(
         raise ValueError("every sum needs its place")
     given = (table.ctypes.data, rows.ctypes.data, ends.ctypes.data, len(ends), _MOST_NARROW // max(largest, 1))
     for first in columns:
-        library().sum_rows(*given, first, _is_wide(wide=wide), sums.ctypes.data + first - columns[0], width)
+        library().sum_rows(*given, first, is_wide(wide=wide), sums.ctypes.data + first - columns[0], width)
     return sums
 
 
@@ -97,7 +96,7 @@ def sum_units(
         np.empty((len(units), DIMENSIONS // 8), np.uint8) if codes else np.empty((len(units), DIMENSIONS), np.int32)
     )
     out = (None, made.ctypes.data) if codes else (made.ctypes.data, None)
-    wider = _is_wide(wide=wide)
+    wider = is_wide(wide=wide)
     for column, part in zip(_COLUMNS, parts, strict=True):
         rows = np.ascontiguousarray(part, np.int8)
         if rows.shape != (len(offsets) - 1, PART):
@@ -168,7 +167,7 @@ class Planes:
     def __init__(self, parts: Iterable[NDArray[np.uint8]], *, count: int, wide: bool = True) -> None:
         self._count = count
         self._planes = np.empty(-(-count // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
-        self._wide = _is_wide(wide=wide)
+        self._wide = is_wide(wide=wide)
         at, first = address_of(self._planes), 0
         for codes in _in_groups(parts):
             if first + len(codes) > count:
@@ -197,17 +196,6 @@ class Planes:
         if library().score_planes(*given, self._wide, self._count, address_of(scores)) < 0:
             raise ValueError(f"there are {self._count} codes, and others were asked for")
         return scores
-
-
-def _is_wide(*, wide: bool) -> int:
-    """Whether wide instructions are wanted, and there."""
-    return int(wide and _can_be_wide())
-
-
-@cache
-def _can_be_wide() -> bool:
-    """Asked once: where the machine is a virtual one, a processor that says what it can do takes longer than a sum."""
-    return bool(library().can_be_wide())
 
 
 def _halves(tables: NDArray[np.uint8], base: int) -> NDArray[np.uint8]:

@@ -26,68 +26,6 @@ EXPORT void count_inside(const int64_t *const *positions, const int64_t *sizes, 
     }
 }
 
-/* The headings above units: those of segment s are bounds[s] to bounds[s + 1] - 1. A unit [begins[i], behind[i]), and
- * these ascend in a segment, stands under the last heading that ends before it if that belongs to its extent. A heading
- * that begins in the unit is its own, and it stands under that one's parent. `chains` gets `deepest` numbers a unit, the
- * nearest first, and -1 where there is none: of each heading its place among those that are used. `starts` and `ends` get
- * where these lie, ascending, `used` (one more than segments) how many of them there are before each segment; they have
- * room for as many as `chains` has, or as there are headings of segments that have units. `bits` has a bit for each
- * heading of the segment with most, and a word more, all 0; `ranks` a number for each word. */
-EXPORT void find_above(const tree *trees, int64_t segments, const int64_t *begins, const int64_t *behind,
-                       const int64_t *bounds, int64_t deepest, uint64_t *bits, int64_t *ranks, int32_t *chains,
-                       int64_t *starts, int64_t *ends, int64_t *used)
-{
-    int64_t count = 0;
-    for (int64_t segment = 0; segment < segments; segment++) {
-        const tree *own = trees + segment;
-        int64_t heads = own->heads, after = 0, extent = 0, before = -1;
-        used[segment] = count;
-        for (int64_t at = bounds[segment] * deepest; at < bounds[segment + 1] * deepest; at++)
-            chains[at] = -1;
-        if (!heads || bounds[segment] == bounds[segment + 1])
-            continue;
-        for (int64_t unit = bounds[segment]; unit < bounds[segment + 1]; unit++) {
-            after = not_below(own->ends, heads, after, begins[unit] + 1);
-            extent = not_below(own->bases, own->extents, extent, begins[unit] + 1);
-            int64_t next = after < heads ? after : heads - 1, above = after - 1;
-            if (own->starts[next] >= begins[unit] && own->starts[next] < behind[unit])
-                above = own->parents[next];
-            else if (above >= 0 && own->starts[above] < own->bases[extent ? extent - 1 : own->extents - 1])
-                above = -1;
-            if (above < 0 || above >= heads) {
-                before = -1;
-                continue;
-            }
-            if (above == before) { /* as it is for most */
-                memcpy(chains + unit * deepest, chains + (unit - 1) * deepest, (size_t)deepest * sizeof *chains);
-                continue;
-            }
-            before = above;
-            for (int64_t step = 0; step < deepest && above >= 0 && above < heads; step++, above = own->parents[above]) {
-                chains[unit * deepest + step] = (int32_t)above;
-                bits[above >> 6] |= (uint64_t)1 << (above & 63);
-            }
-        }
-        for (int64_t word = 0; word <= heads >> 6; word++) {
-            ranks[word] = count;
-            for (uint64_t left = bits[word]; left; left &= left - 1) {
-                int64_t head = word << 6 | __builtin_ctzll(left);
-                starts[count] = own->starts[head];
-                ends[count++] = own->ends[head];
-            }
-        }
-        for (int64_t unit = bounds[segment]; unit < bounds[segment + 1]; unit++) {
-            int32_t *chain = chains + unit * deepest;
-            for (int64_t step = 0; step < deepest && chain[step] >= 0; step++) {
-                uint64_t lower = bits[chain[step] >> 6] & (((uint64_t)1 << (chain[step] & 63)) - 1);
-                chain[step] = (int32_t)(ranks[chain[step] >> 6] + ones_in(lower));
-            }
-        }
-        memset(bits, 0, (size_t)((heads >> 6) + 1) * sizeof *bits);
-    }
-    used[segments] = count;
-}
-
 /* The positions that lie in a stretch, segment after segment, with the number of their stretch; `out` and `stretches`
  * have room for all. `behind` gets how many there are up to the end of each segment. */
 EXPORT void find_inside(const int64_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,

@@ -15,10 +15,6 @@ EXPORT int64_t add_rows(const int64_t *rows, const int64_t *times, int64_t size,
 EXPORT int64_t place_units(const grid *units, const int64_t *numbers, int64_t count, int64_t *out);
 EXPORT int64_t units_between(const grid *units, const int64_t *lows, const int64_t *highs, int64_t count, int64_t reach,
                              int64_t *out, int64_t most);
-EXPORT void find_above(const tree *trees, int64_t segments, const int64_t *begins, const int64_t *behind,
-                       const int64_t *bounds, int64_t deepest, uint64_t *bits, int64_t *ranks, int32_t *chains,
-                       int64_t *starts, int64_t *ends, int64_t *used);
-
 /* Some rows, or blocks. */
 typedef struct {
     const int64_t *values;
@@ -276,31 +272,101 @@ EXPORT int64_t choose_units(const corpus *whole, const narrowing *asked, double 
     return made;
 }
 
-/* Units with the headings above them: those of segment s are bounds[s] to bounds[s + 1] - 1. `rows` are their documents,
- * `lasts` the last one of the run of neighbours that each is in. find_above says what the rest is. */
+/* Units with room for the headings above them: those of segment s are bounds[s] to bounds[s + 1] - 1, and ascend there.
+ * `rows` are their documents, `lasts` the last one of the run of neighbours that each is in. Which headings stand above a
+ * unit is a chain, and units that follow each other mostly have the same one: `owners` has a number for each unit,
+ * `chains` `deepest` for each, `told` one for each. `heads` has room for the starts and `head_ends` for the ends of all
+ * that are used, as many as `chains` has or as there are headings of segments that have units; `used` one more than there
+ * are segments. `bits` has a bit for each heading of the segment with most, and a word more, all 0; `ranks` a number for
+ * each word. */
 typedef struct {
     int64_t count;
     const int64_t *starts, *ends, *rows, *lasts, *bounds;
     int64_t deepest;
     uint64_t *bits;
     int64_t *ranks;
-    int32_t *chains;
+    int32_t *owners, *chains;
+    uint8_t *told;
     int64_t *head_starts, *head_ends, *used;
 } candidates;
 
-/* Add `share` to what is told of each unit that stands under a heading that is marked; every chain ends with the first
- * -1, and units of a run mostly have the same one. */
-static void tell_above(const candidates *units, const int64_t *marks, int64_t share, int64_t *told)
+/* The headings above units: a unit stands under the last heading that ends before it if that belongs to its extent. A
+ * heading that begins in the unit is its own, and it stands under that one's parent. Of each chain the nearest comes
+ * first, as its place among those that are used, and -1 where there is none. Returns how many chains there are. */
+static int64_t find_above(const tree *trees, int64_t segments, const candidates *units)
 {
-    int64_t deepest = units->deepest;
-    for (int64_t unit = 0; unit < units->count; unit++) {
-        const int32_t *chain = units->chains + unit * deepest;
-        for (int64_t step = 0; step < deepest && chain[step] >= 0; step++)
-            if (marks[chain[step]]) {
-                told[unit] += share;
-                break;
+    int64_t count = 0, made = 0, deepest = units->deepest;
+    uint64_t *bits = units->bits;
+    for (int64_t segment = 0; segment < segments; segment++) {
+        const tree *own = trees + segment;
+        int64_t heads = own->heads, after = 0, extent = 0, before = -1, first = made;
+        units->used[segment] = count;
+        for (int64_t unit = units->bounds[segment]; unit < units->bounds[segment + 1]; unit++) {
+            int64_t above = heads, begin = units->starts[unit];
+            if (heads) {
+                after = not_below(own->ends, heads, after, begin + 1);
+                int64_t next = after < heads ? after : heads - 1;
+                above = after - 1;
+                if (own->starts[next] >= begin && own->starts[next] < units->ends[unit])
+                    above = own->parents[next];
+                else if (above >= 0) {
+                    extent = not_below(own->bases, own->extents, extent, begin + 1);
+                    if (own->starts[above] < own->bases[extent ? extent - 1 : own->extents - 1])
+                        above = -1;
+                }
             }
+            if (above < 0 || above >= heads) {
+                units->owners[unit] = -1;
+                continue;
+            }
+            if (above != before || made == first) {
+                int32_t *chain = units->chains + made++ * deepest;
+                before = above;
+                for (int64_t step = 0; step < deepest; step++) {
+                    int is_head = above >= 0 && above < heads;
+                    chain[step] = is_head ? (int32_t)above : -1;
+                    if (is_head) {
+                        bits[above >> 6] |= (uint64_t)1 << (above & 63);
+                        above = own->parents[above];
+                    }
+                }
+            }
+            units->owners[unit] = (int32_t)(made - 1);
+        }
+        if (made == first)
+            continue;
+        for (int64_t word = 0; word <= heads >> 6; word++) {
+            units->ranks[word] = count;
+            for (uint64_t left = bits[word]; left; left &= left - 1) {
+                int64_t head = word << 6 | __builtin_ctzll(left);
+                units->head_starts[count] = own->starts[head];
+                units->head_ends[count++] = own->ends[head];
+            }
+        }
+        for (int32_t *chain = units->chains + first * deepest; chain < units->chains + made * deepest; chain++)
+            if (*chain >= 0) {
+                uint64_t lower = bits[*chain >> 6] & (((uint64_t)1 << (*chain & 63)) - 1);
+                *chain = (int32_t)(units->ranks[*chain >> 6] + ones_in(lower));
+            }
+        memset(bits, 0, (size_t)((heads >> 6) + 1) * sizeof *bits);
     }
+    units->used[segments] = count;
+    return made;
+}
+
+/* Add `share` to what is told of each unit that stands under a heading that is marked by a number above 0. */
+static void tell_above(const candidates *units, int64_t chains, const int64_t *marks, int64_t share, int64_t *told)
+{
+    const int32_t *head = units->chains;
+    for (int64_t chain = 0; chain < chains; chain++) {
+        int is_told = 0;
+        for (int64_t step = 0; step < units->deepest; step++, head++)
+            is_told |= *head >= 0 && marks[*head] > 0;
+        units->told[chain] = (uint8_t)is_told;
+    }
+    for (int64_t unit = 0; unit < units->count; unit++)
+        if (units->owners[unit] >= 0 && units->told[units->owners[unit]])
+            told[unit] += share;
 }
 
 /* How often each word counts in each unit, and what is told of it: `heading` under a heading that has it, `name` in a
@@ -311,9 +377,7 @@ EXPORT void count_words(const corpus *whole, const tree *trees, const candidates
                         uint8_t *is_called, int64_t *marks, int64_t *counts, int64_t *told, uint8_t *has)
 {
     int64_t segments = whole->segments, count = units->count;
-    find_above(trees, segments, units->starts, units->ends, units->bounds, units->deepest, units->bits, units->ranks,
-               units->chains, units->head_starts, units->head_ends, units->used);
-    int64_t heads = units->used[segments];
+    int64_t chains = find_above(trees, segments, units), heads = units->used[segments];
     for (int64_t word = 0; word < words; word++, counts += count, told += count, has += count) {
         for (int64_t at = firsts[word]; at < firsts[word + 1]; at++)
             count_inside(groups[at].positions, groups[at].sizes, segments, units->starts, units->ends, units->bounds,
@@ -327,7 +391,7 @@ EXPORT void count_words(const corpus *whole, const tree *trees, const candidates
             for (int64_t head = 0; head < heads; head++)
                 any |= marks[head];
             if (any) /* as it is not for most words */
-                tell_above(units, marks, heading, told);
+                tell_above(units, chains, marks, heading, told);
         }
         if (called[word].count) {
             for (int64_t at = 0; at < called[word].count; at++)
@@ -379,5 +443,77 @@ EXPORT int64_t find_defining(const corpus *whole, const tree *trees, const candi
                 }
             }
         }
+    return made;
+}
+
+/* How many runs of four words, in an order that `follows` allows, begin in each unit. `groups` has one for each word, none
+ * for a word that is not asked for; sizes[w] is how long it is, and follows[w * words + v] is whether v may follow w. No
+ * more than `gap` bytes are between two words of a run. `found` has room for three numbers of `most` positions, `begins`
+ * for one more than there are units; counts are all 0. Returns how many positions there are in units; where these are
+ * more than `most`, nothing is counted. */
+EXPORT int64_t count_runs(const corpus *whole, const candidates *units, const group *groups, const int64_t *sizes,
+                          const uint8_t *follows, int64_t words, int64_t gap, int64_t *found, int64_t most,
+                          int64_t *begins, int64_t *counts)
+{
+    enum { RUN = 4 };
+    int64_t made = 0, *places = found + most, *numbers = places + most;
+    memset(begins, 0, (size_t)(units->count + 1) * sizeof *begins);
+    for (int64_t is_second = 0; is_second < 2; is_second++) {
+        /* First how many each unit has, then where: those of a unit stand together, by word and place. */
+        made = 0;
+        for (int64_t word = 0; word < words; word++)
+            for (int64_t segment = 0; groups[word].positions && segment < whole->segments; segment++) {
+                const int64_t *column = groups[word].positions[segment];
+                int64_t size = groups[word].sizes[segment], unit = units->bounds[segment];
+                int64_t last = units->bounds[segment + 1];
+                for (int64_t at = 0; at < size && unit < last; unit++) {
+                    unit = not_below(units->ends, last, unit, column[at] + 1);
+                    if (unit >= last)
+                        break;
+                    at = not_below(column, size, at, units->starts[unit]);
+                    for (; at < size && column[at] < units->ends[unit]; at++, made++)
+                        if (is_second) {
+                            int64_t to = begins[unit]++;
+                            places[to] = column[at];
+                            numbers[to] = word;
+                        } else
+                            begins[unit + 1]++;
+                }
+            }
+        if (made > most)
+            return made;
+        if (!is_second)
+            for (int64_t unit = 0; unit < units->count; unit++)
+                begins[unit + 1] += begins[unit];
+    }
+    /* begins[u] is behind the last of unit u now. */
+    for (int64_t segment = 0; segment < whole->segments; segment++) {
+        int64_t links = 0, before = -1;
+        for (int64_t unit = units->bounds[segment]; unit < units->bounds[segment + 1]; unit++) {
+            int64_t first = unit ? begins[unit - 1] : 0;
+            for (int64_t at = first + 1; at < begins[unit]; at++) { /* they are few, and equal ones stay by their word */
+                int64_t place = places[at], number = numbers[at], to = at;
+                for (; to > first && places[to - 1] > place; to--) {
+                    places[to] = places[to - 1];
+                    numbers[to] = numbers[to - 1];
+                }
+                places[to] = place;
+                numbers[to] = number;
+            }
+            for (int64_t at = first; at < begins[unit]; at++) {
+                int is_linked = 0;
+                if (before >= 0) {
+                    int64_t step = places[at] - places[before];
+                    is_linked = step > 0 && step - sizes[numbers[before]] <= gap &&
+                                follows[numbers[before] * words + numbers[at]];
+                }
+                links = is_linked ? links + 1 : 0;
+                found[at] = unit;
+                before = at;
+                if (links >= RUN - 1)
+                    counts[found[at - (RUN - 1)]]++;
+            }
+        }
+    }
     return made;
 }

@@ -17,6 +17,7 @@ _GROUP_BYTES, _LIST_BYTES = 48, 16
 _MOST_SCORE = 1 << 61
 _NO_GROUP = (0,) * 6
 _AT_FIRST = 1_024  # places of definitions that there is room for
+_RUNS_AT_FIRST = 1 << 15  # places of words in units
 
 SCALES = 3
 """The unit itself, its near and its wide surroundings."""
@@ -290,15 +291,16 @@ class WordsInUnits:
         )
         width = max(heads, default=0) // 64 + 1
         bits, ranks = np.zeros(width, np.uint64), np.empty(width, np.int64)
-        chains, lines = np.empty((units, deepest), np.int32), np.empty((3, most), np.int64)
+        chains, owners = np.empty((units, deepest), np.int32), np.empty(units, np.int32)
+        told, lines = np.empty(units, np.uint8), np.empty((3, most), np.int64)
         used = np.empty(corpus.segments + 1, np.int64)
-        self._kept = (chosen, bounds, bits, ranks, chains, lines, used)
+        self._kept = (chosen, bounds, bits, ranks, chains, owners, told, lines, used)
         self._units = np.array(
             [
                 units,
                 *addresses_of(starts, ends, rows, lasts, bounds),
                 deepest,
-                *addresses_of(bits, ranks, chains),
+                *addresses_of(bits, ranks, owners, chains, told),
                 address_of(lines),
                 address_of(lines) + 8 * most,
                 address_of(used),
@@ -342,6 +344,28 @@ class WordsInUnits:
             found = np.empty((4, most), np.int64)
             made = library().find_defining(*given, address_of(names), len(words), address_of(found), most)
         return found[:, :made]
+
+    def runs(self, wanted: Sequence[bool], follows: NDArray[np.bool_], sizes: Sequence[int], *, gap: int) -> Numbers:
+        """How many runs of four words begin in each unit, of those that are wanted, by all their places.
+
+        `follows` says which word may follow which, `sizes` how long they are; so many bytes may be between two.
+        """
+        words, units = self._words, self.counts.shape[1]
+        if not len(wanted) == len(sizes) == len(words) or follows.shape != (len(words), len(words)):
+            raise ValueError("of every word it must be said whether it is wanted, how long it is and which follow it")
+        groups = np.zeros((max(len(words), 1), len(_NO_GROUP)), np.uint64)
+        for word, is_wanted in enumerate(wanted):
+            if is_wanted and words.firsts[word] < words.firsts[word + 1]:
+                groups[word] = words.groups[words.firsts[word + 1] - 1]
+        lengths, allowed = np.array(sizes, np.int64), np.ascontiguousarray(follows, np.bool_)
+        counts, begins = np.zeros(units, np.int64), np.empty(units + 1, np.int64)
+        given = (words.corpus.at, *addresses_of(self._units, groups, lengths, allowed), len(words), gap)
+        most, made = 0, _RUNS_AT_FIRST
+        while made > most:
+            most = made
+            found = np.empty(3 * most, np.int64)
+            made = library().count_runs(*given, address_of(found), most, *addresses_of(begins, counts))
+        return counts
 
     def scales(
         self,

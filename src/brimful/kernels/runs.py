@@ -10,7 +10,7 @@ from itertools import compress, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import MOST_BYTES, Numbers, Places, address_in, address_of, library, numbers_of, places_of
+from brimful.kernels import MOST_BYTES, Numbers, Places, address_in, address_of, is_wide, library, numbers_of, places_of
 
 _SIGN_WORDS, _LONGEST_RUN = 16, 8
 _MOST_GROUPS = 8
@@ -162,12 +162,19 @@ class SpelledWords:
         self._given = (address_of(self._signatures), letters, address_of(self._offsets))
 
     def alike(
-        self, word: str, masks: Sequence[int], *, trigrams: int, share: tuple[int, int], edits: int
+        self,
+        word: str,
+        masks: Sequence[int],
+        *,
+        trigrams: int,
+        share: tuple[int, int],
+        edits: int,
+        wide: bool = True,
     ) -> list[tuple[int, int]]:
         """Where the letters of the words begin and end that may be so many edits away and share enough trigrams.
 
         `masks[t]` has the bits on which more than t of the word's trigrams fall. Letters beyond ASCII, in the word or
-        in another, are not compared here.
+        in another, are not compared here. `wide` says whether wide instructions are used where there are such.
         """
         asked, marks = word.encode() if word.isascii() else None, np.array(masks, np.uint64)
         found: list[tuple[int, int]] = []
@@ -175,7 +182,18 @@ class SpelledWords:
             first, last = self._firsts[size : size + 2]
             rows = np.empty(last - first, np.int64)
             bits = (address_of(marks), len(marks), trigrams, *share)
-            given = (*self._given, first, last, size, *bits, asked, len(word), edits, address_of(rows))
+            given = (
+                *self._given,
+                first,
+                last,
+                size,
+                *bits,
+                asked,
+                len(word),
+                edits,
+                address_of(rows),
+                is_wide(wide=wide),
+            )
             some = rows[: library().spelled_alike(*given)]
             found += zip(self._offsets[some].tolist(), self._offsets[some + 1].tolist(), strict=True)
         return found

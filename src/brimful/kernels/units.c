@@ -9,16 +9,21 @@ EXPORT int64_t place_units(const grid *units, const int64_t *numbers, int64_t co
 {
     int64_t *extents = out, *starts = out + count, *ends = starts + count, *rows = ends + count, *offsets = rows + count,
             *firsts = offsets + count, *lasts = firsts + count;
-    int64_t extent = 0, segment = 0, run = 0;
+    int64_t extent = 0, segment = 0, run = 0, low = 0, behind = -1; /* units of the last extent */
     for (int64_t at = 0; at < count; at++) {
         int64_t unit = numbers[at];
-        if (!units->extents || unit < 0 || unit >= units->behind[units->extents - 1])
-            return -1;
-        extent = last_not_above(units->firsts, units->extents, extent, unit);
-        segment = last_not_above(units->begins, units->segments, segment, unit);
+        if (unit < low || unit >= behind) {
+            if (!units->extents || unit < 0 || unit >= units->behind[units->extents - 1])
+                return -1;
+            extent = last_not_above(units->firsts, units->extents, extent, unit);
+            segment = last_not_above(units->begins, units->segments, segment, unit);
+            low = units->firsts[extent];
+            behind = units->behind[extent];
+        }
         extents[at] = extent;
-        starts[at] = start_of(units, segment, unit);
-        ends[at] = unit + 1 == units->behind[extent] ? units->ends[extent] : start_of(units, segment, unit + 1);
+        starts[at] = at && unit == numbers[at - 1] + 1 && extent == extents[at - 1] ? ends[at - 1]
+                                                                                     : start_of(units, segment, unit);
+        ends[at] = unit + 1 == behind ? units->ends[extent] : start_of(units, segment, unit + 1);
         rows[at] = units->owners[extent];
         offsets[at] = starts[at] + units->shifts[extent];
         if (at && (unit != numbers[at - 1] + 1 || extent != extents[at - 1]))

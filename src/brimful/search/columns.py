@@ -565,6 +565,21 @@ class CorpusColumns:
         return np.array([kind == "code" for kind in self.documents.kinds], np.bool_)
 
     @cached_property
+    def has_sources(self) -> bool:
+        """Whether any document is source code."""
+        return bool(self.sources.any())
+
+    @cached_property
+    def has_prose(self) -> bool:
+        """Whether any document is prose."""
+        return "prose" in self.documents.kinds
+
+    @cached_property
+    def has_tables(self) -> bool:
+        """Whether any document is a table."""
+        return bool(self.tables.any())
+
+    @cached_property
     def records(self) -> NDArray[np.bool_]:
         """Which documents are made of records, one a line, by row."""
         return np.array([language in _RECORDS for language in self.documents.languages], np.bool_)

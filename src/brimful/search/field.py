@@ -28,7 +28,6 @@ from brimful.kernels.question import (
 from brimful.search.columns import DEEPEST, CorpusColumns, Ids
 from brimful.search.signals import Candidates, called_by, definitions, entries, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
-from brimful.text.outline import merged
 
 # ---- fusion: How do two orders become one? Reciprocal ranks in whole numbers (ruling 11).
 
@@ -191,7 +190,8 @@ def relevance(
     if settings.definition:
         defined = _defined(columns, candidates, counted, term_hits, scaled.lexical)
         signals += [] if defined is None else [Signal(defined, settings.definition)]
-    if settings.runs and (in_a_row := runs(candidates, term_hits, sequence)).any():
+    in_a_row = runs(counted, term_hits, sequence) if settings.runs else None
+    if in_a_row is not None and in_a_row.any():
         signals.append(Signal(settings.runs * in_a_row / (in_a_row + 6), 1.0))
     if pointed_at and settings.frame:
         signals.append(Signal(_pointed(candidates, pointed_at), settings.frame))
@@ -267,7 +267,7 @@ def _set_right(
     if named is not None and (is_named := named > _CLEARLY).any():
         for each, own in zip(term_hits, counted.counts, strict=True):
             _beside_name(columns, each, own, units.rows, is_named)
-    if columns.tables.any():
+    if columns.has_tables:
         _tell_columns(columns, units, term_hits, counted.counts, counted.told, share)
 
 
@@ -283,18 +283,17 @@ def _tell_columns(
 
     They are shown above each row. What is asked for is the row that has the value.
     """
-    rows = chosen.rows[chosen.begins]
-    for row in merged(rows[columns.tables[rows]]).tolist():
-        header = columns.header_of(row)
+    begins = chosen.begins
+    for begin in begins[columns.tables[chosen.rows[begins]]].tolist():
+        header = columns.header_of(int(chosen.rows[begin]))
         if header is None:
             continue
-        units = np.flatnonzero(chosen.rows == row)
-        is_top = chosen.offsets[units] < header.end
-        top, below = units[is_top], units[~is_top]
+        behind = int(chosen.lasts[begin]) + 1
+        top = begin + int(chosen.offsets[begin:behind].searchsorted(header.end))
         for at, each in enumerate(term_hits):
             if not header.words.isdisjoint((each.word, *each.names)):
-                told[at, below] += share
-        counts[:, top] = np.minimum(counts[:, top], share)
+                told[at, top:behind] += share
+        np.minimum(counts[:, begin:top], share, out=counts[:, begin:top])
 
 
 def _documents(

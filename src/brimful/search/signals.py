@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from brimful.classes import NamedTuple
 from brimful.index.segments import Numbers, place_of
 from brimful.kernels import Places
-from brimful.kernels.columns import Columns, Stretches
+from brimful.kernels.columns import Stretches
 from brimful.kernels.names import NamePart, WordsOfPaths, add_names, share_names
 from brimful.kernels.question import ChosenUnits, WordsInUnits
 from brimful.kernels.terms import find_rows, smallest_words
@@ -89,7 +89,6 @@ class Candidates:
         # Its extent, where it lies on its axis, its document and where it begins there, and its run of neighbours.
         self.extents, self.starts, self.ends, self.rows, self.offsets, self.firsts, self.lasts = chosen.placed
         self.bounds = chosen.bounds  # the first of each segment, and one behind the last
-        self._found: dict[int, tuple[Columns, tuple[Numbers, Numbers, list[int]]]] = {}  # by columns, which are held
 
     @cached_property
     def sizes(self) -> Numbers:
@@ -112,21 +111,6 @@ class Candidates:
     def counts(self, places: Sequence[Numbers]) -> Numbers:
         """How many of the positions lie in each."""
         return self._stretches.count(places)
-
-    def find(self, places: Columns) -> tuple[Numbers, Numbers, list[int]]:
-        """The positions that lie in one of the units, which one that is, and how many there are before each segment."""
-        known = self._found.get(id(places))
-        if known is None:
-            known = self._found[id(places)] = places, self._stretches.find(places)
-        return known[1]
-
-    def inside(self, places: Columns) -> list[tuple[Numbers, Numbers]]:
-        """Of each segment the positions that lie in one of the units, and which of its units that is."""
-        found, units, behind = self.find(places)
-        return [
-            (found[first:last], units[first:last] - low)
-            for low, (first, last) in zip(self.bounds, pairwise(behind), strict=False)
-        ]
 
 
 # ---- signals: What else speaks for a place, beside how often it has the question's words?
@@ -167,41 +151,25 @@ _VALUE = compiled(
 )
 
 
-def runs(chosen: Candidates, term_hits: Sequence[TermHits], sequence: Sequence[int]) -> Numbers:
-    """How many runs of four words of the question, in its order, begin in each unit.
+def runs(counted: WordsInUnits, term_hits: Sequence[TermHits], sequence: Sequence[int]) -> Numbers | None:
+    """How many runs of four words of the question, in its order, begin in each unit; None where there can be none.
 
     `sequence` has the number of each word of the question in `term_hits`, -1 for one that is not there. A longer run
     counts once for each four words of it.
     """
-    counts = np.zeros(len(chosen), np.int64)
-    follows = np.zeros((len(term_hits) + 1, len(term_hits) + 1), bool)
-    for one, other in pairwise(sequence):
-        follows[one, other] = one >= 0 and other >= 0
-    if len(sequence) < _LEAST_RUN or not follows.any():
-        return counts
-    wanted = sorted({number for number in sequence if number >= 0})
-    found = [(number, chosen.inside(columns)) for number in wanted for _, columns in term_hits[number].places[-1:]]
-    for segment, (low, high) in enumerate(pairwise(chosen.bounds)):
-        if low == high or not found:
-            continue
-        places, numbers, at = _in_order([(number, *inside[segment]) for number, inside in found])
-        if len(places) < _LEAST_RUN:
-            continue
-        sizes = np.array([len(each.word) for each in term_hits])[numbers]
-        linked = follows[numbers[:-1], numbers[1:]] & (np.diff(places) - sizes[:-1] <= _GAP)
-        linked &= np.diff(places) > 0
-        whole = linked[:-2] & linked[1:-1] & linked[2:]
-        counts[low:high] += np.bincount(at[:-3][whole], minlength=high - low)
-    return counts
-
-
-def _in_order(found: Sequence[tuple[int, Numbers, Numbers]]) -> tuple[Numbers, Numbers, Numbers]:
-    """Where words stand in units, in order; which word each is, and which unit that is."""
-    places = np.concatenate([places for _, places, _ in found])
-    numbers = np.repeat([number for number, _, _ in found], [len(places) for _, places, _ in found])
-    units = np.concatenate([units for _, _, units in found])
-    order = np.lexsort((numbers, places))
-    return places[order], numbers[order], units[order]
+    pairs = [(one, other) for one, other in pairwise(sequence) if one >= 0 and other >= 0]
+    if len(sequence) < _LEAST_RUN or not pairs:
+        return None
+    follows = np.zeros((len(term_hits), len(term_hits)), np.bool_)
+    for one, other in pairs:
+        follows[one, other] = True
+    wanted = {number for number in sequence if number >= 0}
+    return counted.runs(
+        [number in wanted for number in range(len(term_hits))],
+        follows,
+        [len(each.word) for each in term_hits],
+        gap=_GAP,
+    )
 
 
 def definitions(
