@@ -216,7 +216,7 @@ def test_runs_of_words_are_those_of_a_sorted_list(corpus, data, gap):
     wanted = [data.draw(st.sampled_from([True, True, False])) for _ in words]
     sizes = [data.draw(st.integers(1, 4)) for _ in words]
     pairs = [(one, other) for one in range(len(words)) for other in range(len(words))]
-    mostly = data.draw(st.sampled_from([st.just(True), st.booleans()]))  # noqa: FBT003
+    mostly = data.draw(st.sampled_from([st.just(True), st.booleans()]))
     follows = np.array([data.draw(mostly) for _ in pairs], np.bool_).reshape(len(words), len(words))
     counts, (_, starts, ends, *_) = [0] * len(chosen.units), chosen.placed
     for number in range(len(corpus.starts)):

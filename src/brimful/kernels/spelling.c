@@ -51,14 +51,14 @@ INLINED int64_t bits_in(uint64_t bits, int is_wide)
     return is_wide ? __builtin_popcountll(bits) : ones_in(bits);
 }
 
-/* The words from number `first` to `last` - 1 that may be alike to one; `found` gets their numbers and has room for all.
+/* The words of `low` to `high` letters that may be alike to one; `found` gets their numbers and has room for all. Those
+ * of n letters are the ones from firsts[n] to firsts[n + 1] - 1.
  *
  * Word w has the letters letters[offsets[w]] to letters[offsets[w + 1] - 1] and a signature: a bit for each of its
  * trigrams. The one has `trigrams` of them; masks[t] has the bits on which more than t of these fall. The share of
- * trigrams must be able to reach `part` of `whole`: shared ones are never counted too low. And of words of `size` bytes,
- * which are all letters of ASCII, `edits` at most are between the two; longer ones have letters beyond, and stay. So do
- * all where the one itself has such: `word` is none then. `wide` is 1 only where can_be_wide says so. Returns how many
- * are found. */
+ * trigrams must be able to reach `part` of `whole`: shared ones are never counted too low. And of words that have a byte
+ * for each letter, `edits` at most are between the two; longer ones have letters beyond ASCII, and stay. So do all where
+ * the one itself has such: `word` is none then. `wide` is 1 only where can_be_wide says so. Returns how many are found. */
 INLINED int64_t find_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets, int64_t first,
                            int64_t last, int64_t size, const uint64_t *masks, int64_t times, int64_t trigrams,
                            int64_t part, int64_t whole, const uint8_t *word, int64_t length, int64_t edits,
@@ -90,20 +90,27 @@ COUNTED static int64_t find_alike_wide(const uint64_t *signatures, const uint8_t
 }
 #endif
 
-EXPORT int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets, int64_t first,
-                             int64_t last, int64_t size, const uint64_t *masks, int64_t times, int64_t trigrams,
-                             int64_t part, int64_t whole, const uint8_t *word, int64_t length, int64_t edits,
-                             int64_t *found, int64_t wide)
+EXPORT int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets,
+                             const int64_t *firsts, int64_t low, int64_t high, const uint64_t *masks, int64_t times,
+                             int64_t trigrams, int64_t part, int64_t whole, const uint8_t *word, int64_t length,
+                             int64_t edits, int64_t *found, int64_t wide)
 {
+    int64_t made = 0;
+    for (int64_t size = low; size <= high; size++) {
+        int64_t first = firsts[size], last = firsts[size + 1];
 #if HAS_WIDE
-    if (wide)
-        return find_alike_wide(signatures, letters, offsets, first, last, size, masks, times, trigrams, part, whole,
-                               word, length, edits, found);
+        if (wide) {
+            made += find_alike_wide(signatures, letters, offsets, first, last, size, masks, times, trigrams, part, whole,
+                                    word, length, edits, found + made);
+            continue;
+        }
 #else
-    (void)wide;
+        (void)wide;
 #endif
-    return find_alike(signatures, letters, offsets, first, last, size, masks, times, trigrams, part, whole, word, length,
-                      edits, found, 0);
+        made += find_alike(signatures, letters, offsets, first, last, size, masks, times, trigrams, part, whole, word,
+                           length, edits, found + made, 0);
+    }
+    return made;
 }
 
 /* Words of a text in ASCII one after the other, in `letters`, which has room for all; word i is the lengths[i] bytes from
