@@ -322,7 +322,7 @@ def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
     semantic = 0.1 * (oracle.standing_out(known, 7) + oracle.standing_out(means, 3)) if is_meant else np.zeros(units)
     given_all = {"known": data.draw(st.floats(0, 1)), "spread": 0.1, "document_meaning": 4.0, "favour": favour}
     found = settle_units(
-        corpus.places,
+        asked,
         chosen,
         lexical,
         [Signal(*each) for each in signals],
@@ -355,7 +355,7 @@ def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
     order = order[kept[order]]
     wanted = [order, chosen.units[order], rows[order], scores[order]]
     wanted += [np.rint(each[order] * 1_000_000).astype(np.int64) for each in (words, semantic)]
-    assert order_field(chosen, scores, words, semantic, extra).tolist() == [each.tolist() for each in wanted]
+    assert order_field(asked, chosen, scores, words, semantic, extra).tolist() == [each.tolist() for each in wanted]
 
 
 @given(
@@ -364,8 +364,8 @@ def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
 def test_numbers_are_rounded_as_numpy_rounds_them(values):
     """Halves go to the even number, and large numbers stay as they are."""
     values = np.array(values, np.float64) / 1_000_000
-    corpus = _one_unit_each(len(values))
-    found = order_field(corpus, np.ones(len(values), np.int64), values, values, NO_NUMBERS)
+    asked, chosen = _one_unit_each(len(values))
+    found = order_field(asked, chosen, np.ones(len(values), np.int64), values, values, NO_NUMBERS)
     assert found[4].tolist() == np.rint(values * 1_000_000).astype(np.int64).tolist()
 
 
@@ -378,7 +378,7 @@ def _one_unit_each(count):
         column, column, block_starts=column, block_rows=at, block_firsts=at, records=np.zeros(count, bool), grid=grid
     )
     asked = AskedWords(places, [], [])
-    return asked.choose(
+    return asked, asked.choose(
         [],
         named={},
         documents=np.zeros(count),
@@ -463,7 +463,7 @@ def test_what_does_not_belong_together_is_refused():
         (np.zeros(3), [], {"spreads": (0, 1)}),
     ):
         with pytest.raises(ValueError, match=r"unit|document"):
-            settle_units(corpus, chosen, lexical, signals, **{**right, **wrong})
+            settle_units(asked, chosen, lexical, signals, **{**right, **wrong})
     for scores, extra in ((at[:2], at), (at, at + 1), (at + (1 << 62), at)):
         with pytest.raises(ValueError, match=r"units|score"):
-            order_field(chosen, scores, np.zeros(3), np.zeros(3), extra)
+            order_field(asked, chosen, scores, np.zeros(3), np.zeros(3), extra)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,15 @@ class _Room:
     def __init__(self, documents: int, blocks: int) -> None:
         self.worth, self.counts = np.zeros(blocks), np.zeros(documents, np.int64)
         self.is_called, self.known = np.zeros(documents, np.uint8), np.empty(documents, np.int64)
-        self.touched = np.empty(0, np.int64)
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: type[Any]) -> NDArray[Any]:
+        """An array of any numbers, which stays until it is asked for again: fresh memory takes time."""
+        size = prod(shape)
+        kept = self._arrays.get(name)
+        if kept is None or len(kept) < size:
+            kept = self._arrays[name] = np.empty(size + size // 4, dtype)
+        return kept[:size].reshape(shape)
 
 
 class ChosenUnits(NamedTuple):
@@ -138,13 +147,14 @@ class AskedWords:
     """Words with their places in a corpus: of each word weights in thousandths with positions, segment by segment.
 
     A position counts the weights of all groups that hold it; the last group of a word holds all of them. `called` are
-    the documents whose names have each word.
+    the documents whose names have each word. What kernels make of them stands in memory that the next question uses
+    once these are `close`d, but for what is said to stay.
     """
 
     def __init__(
         self, corpus: CorpusPlaces, words: Sequence[Sequence[tuple[int, Columns]]], called: Sequence[Rows]
     ) -> None:
-        self.corpus, self._kept = corpus, (words, called)
+        self.corpus, self._kept, self.room = corpus, (words, called), corpus.room()
         if len(called) != len(words) or max((each.most for each in called), default=-1) >= corpus.documents:
             raise ValueError(f"every word needs the documents that it calls, of {corpus.documents}")
         groups, firsts = [], [0]
@@ -164,6 +174,10 @@ class AskedWords:
     def __len__(self) -> int:
         return len(self.firsts) - 1
 
+    def close(self) -> None:
+        """Let the next question work in the memory of this one."""
+        self.corpus.leave(self.room)
+
     def documents(
         self, worth: Callable[[int, int], float], *, name: int, sizes: Reals, saturation: float, length: float
     ) -> Reals:
@@ -175,7 +189,7 @@ class AskedWords:
         corpus, kernels = self.corpus, library()
         if sizes.dtype != np.float64 or len(sizes) != corpus.documents or name < 0:
             raise ValueError("every document needs its size, and a name counts from 0 on")
-        room, scores = corpus.room(), np.zeros(corpus.documents)
+        room, scores = self.room, np.zeros(corpus.documents)
         measures = _measures(saturation, length)
         counts, known = address_of(room.counts), address_of(room.known)
         weighed = (address_of(sizes), address_of(measures), address_of(scores))
@@ -184,7 +198,6 @@ class AskedWords:
             called = self.called_at + _LIST_BYTES * word
             made = kernels.count_documents(corpus.at, *groups, called, name, counts, known)
             kernels.weigh_rows(known, made, counts, weighed[0], worth(word, made), *weighed[1:])
-        corpus.leave(room)
         return scores
 
     def choose(
@@ -215,7 +228,7 @@ class AskedWords:
             raise ValueError("a word adds something to a block, or nothing")
         if any(len(each) and not 0 <= int(each.min()) <= int(each.max()) < corpus.blocks for each in named.values()):
             raise ValueError(f"there are {corpus.blocks} blocks")
-        extra, room = numbers_of(extra), corpus.room()
+        extra, room = numbers_of(extra), self.room
         groups = np.zeros((max(len(words), 1), len(_NO_GROUP)), np.uint64)
         for at, word in enumerate(words):
             if word not in named and self.firsts[word] < self.firsts[word + 1]:
@@ -241,19 +254,16 @@ class AskedWords:
             ],
             np.uint64,
         )
-        needed = 4 * corpus.blocks + 2 * (most + len(extra))
-        if len(room.touched) < needed:
-            room.touched = np.empty(needed, np.int64)
+        touched = room.array("touched", (4 * corpus.blocks + 2 * (most + len(extra)),), np.int64)
         limit = min((min(most, corpus.blocks) + len(extra)) * (corpus.widest + 2 * reach), corpus.units)
-        units, placed = np.empty(limit, np.int64), np.empty(7 * limit, np.int64)
+        units, placed = room.array("units", (limit,), np.int64), room.array("placed", (7 * limit,), np.int64)
         bounds = np.empty(corpus.segments + 1, np.int64)
-        rooms = (address_of(room.worth), address_of(room.touched), address_of(units), limit)
+        rooms = (address_of(room.worth), address_of(touched), address_of(units), limit)
         made = library().choose_units(
             corpus.at, address_of(asked), document, *rooms, address_of(placed), address_of(bounds)
         )
         if made < 0:
             raise ValueError("there are no such units")
-        corpus.leave(room)
         return ChosenUnits(units[:made], placed[: 7 * made].reshape(7, made), bounds.tolist())
 
 
@@ -291,8 +301,9 @@ class WordsInUnits:
         )
         width = max(heads, default=0) // 64 + 1
         bits, ranks = np.zeros(width, np.uint64), np.empty(width, np.int64)
-        chains, owners = np.empty((units, deepest), np.int32), np.empty(units, np.int32)
-        told, lines = np.empty(units, np.uint8), np.empty((3, most), np.int64)
+        room = words.room
+        chains, owners = room.array("chains", (units, deepest), np.int32), room.array("owners", (units,), np.int32)
+        told, lines = room.array("told", (units,), np.uint8), room.array("lines", (3, most), np.int64)
         used = np.empty(corpus.segments + 1, np.int64)
         self._kept = (chosen, bounds, bits, ranks, chains, owners, told, lines, used)
         self._units = np.array(
@@ -307,9 +318,10 @@ class WordsInUnits:
             ],
             np.uint64,
         )
-        self.counts, self.told = np.zeros((2, len(words), units), np.int64)
-        self.has = np.empty((len(words), units), np.bool_)
-        room = corpus.room()
+        self.counts, self.told = room.array("counts", (2, len(words), units), np.int64)
+        self.counts.fill(0)
+        self.told.fill(0)
+        self.has = np.empty((len(words), units), np.bool_)  # this stays
         library().count_words(
             corpus.at,
             address_of(self._trees[1]),
@@ -322,7 +334,6 @@ class WordsInUnits:
             address_of(lines) + 16 * most,
             *addresses_of(self.counts, self.told, self.has),
         )
-        corpus.leave(room)
 
     def defining(self, firsts: Sequence[bool], anywhere: Sequence[bool]) -> Numbers:
         """Where words may be defined, as the first group of their places has them: those that `firsts` names.
@@ -415,8 +426,9 @@ class WordsInUnits:
             ],
             np.uint64,
         )
-        has, room = np.empty((len(words), units), np.uint8), np.empty(4 * units, np.int64)
-        made, found, most = np.empty((SCALES + 1, units)), np.empty(units, np.int64), np.empty(1)
+        kept, most = words.room, np.empty(1)
+        has, room = kept.array("has", (len(words), units), np.uint8), kept.array("room", (4 * units,), np.int64)
+        made, found = kept.array("scales", (SCALES + 1, units), np.float64), kept.array("best", (units,), np.int64)
         count = library().weigh_scales(
             address_of(asked),
             best,
@@ -479,7 +491,7 @@ class SettledUnits(NamedTuple):
 
 
 def settle_units(
-    corpus: CorpusPlaces,
+    words: AskedWords,
     chosen: ChosenUnits,
     lexical: Reals,
     signals: Sequence[Signal],
@@ -501,7 +513,7 @@ def settle_units(
     in which likeness counts `document_meaning`; `favour` says how many thousandths each counts, `allowed` whether it is
     shown.
     """
-    units = len(chosen.units)
+    corpus, room, units = words.corpus, words.room, len(chosen.units)
     for each in signals:
         if each.values.dtype != np.float64 or each.values.shape != (corpus.documents if each.by_row else units,):
             raise ValueError("a signal says something of every unit, or of every document")
@@ -536,18 +548,24 @@ def settle_units(
         ],
         np.uint64,
     )
-    made, best = np.empty((3, units)), np.empty(corpus.documents)
+    made, best = (
+        room.array("settled", (3, units), np.float64),
+        room.array("best_units", (corpus.documents,), np.float64),
+    )
     made[0] = lexical
-    scores, whole = np.empty(units, np.int64), np.empty(corpus.documents, np.int64)
+    scores, whole = room.array("scores", (units,), np.int64), np.empty(corpus.documents, np.int64)  # the second stays
     at = address_of(made)
     library().settle_units(address_of(asked), at, at + 8 * units, at + 16 * units, *addresses_of(best, scores, whole))
     return SettledUnits(made[0], made[1], scores, whole)
 
 
-def order_field(chosen: ChosenUnits, scores: Numbers, lexical: Reals, semantic: Reals, extra: Numbers) -> Numbers:
+def order_field(
+    words: AskedWords, chosen: ChosenUnits, scores: Numbers, lexical: Reals, semantic: Reals, extra: Numbers
+) -> Numbers:
     """The units that are worth anything, and those at the places `extra`, the best first; equal ones by path and place.
 
     Six rows: places among the chosen, units, documents, scores, and what words and meaning are worth in millionths.
+    These stay.
     """
     units, scores, extra = len(chosen.units), numbers_of(scores), numbers_of(extra)
     if {len(scores), len(lexical), len(semantic)} != {units}:
@@ -557,10 +575,12 @@ def order_field(chosen: ChosenUnits, scores: Numbers, lexical: Reals, semantic: 
     if len(extra) and not 0 <= int(extra.min()) <= int(extra.max()) < units:
         raise ValueError(f"there are {units} units")
     _, _, _, rows, offsets, _, lasts = chosen.placed
-    made, room = np.empty(6 * units, np.int64), np.empty(units, np.int64)
+    made, room = (
+        words.room.array(name, (size,), np.int64) for name, size in (("ordered", 6 * units), ("order", units))
+    )
     columns = (chosen.units, rows, offsets, lasts, scores, lexical, semantic, extra)
     count = library().order_field(units, *addresses_of(*columns), len(extra), address_of(room), address_of(made))
-    return made.reshape(6, units)[:, :count]
+    return made.reshape(6, units)[:, :count].copy()
 
 
 def _measures(saturation: float, length: float) -> Reals:

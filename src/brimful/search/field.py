@@ -168,8 +168,9 @@ def relevance(
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(columns.documents), np.int64)
         return Field(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), nothing, no_documents, 0)
-    corpus = columns.asked_places
-    words = AskedWords(corpus, [each.places for each in term_hits], [columns.titled(each.names) for each in term_hits])
+    words = AskedWords(
+        columns.asked_places, [each.places for each in term_hits], [columns.titled(each.names) for each in term_hits]
+    )
     documents = _documents(columns, term_hits, words, settings)
     chosen = _promising(columns, term_hits, words, documents, settings, most=blocks, allowed=allowed, extra=extra)
     candidates = Candidates(chosen)
@@ -199,7 +200,7 @@ def relevance(
         signals.append(Signal(named, settings.called, by_row=True))
     likeness, spreads = _likeness(columns, chosen, meaning, settings)
     settled = settle_units(
-        corpus,
+        words,
         chosen,
         scaled.lexical,
         signals,
@@ -221,8 +222,9 @@ def relevance(
     if literal:
         scores = scores + counted.has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
     places = chosen.units.searchsorted(extra)  # the candidates hold all of them
-    order, *ordered = order_field(chosen, scores, settled.lexical, settled.semantic, places)
+    order, *ordered = order_field(words, chosen, scores, settled.lexical, settled.semantic, places)
     covered = _covered(columns, term_hits, scaled, lacking)
+    words.close()
     units, rows, scores, lexical, semantic = ordered
     return Field(units, rows, scores, lexical, semantic, counted.has, order, settled.documents, covered)
 
