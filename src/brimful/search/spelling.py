@@ -132,7 +132,7 @@ _LEAST_SIMILARITY: Final = 0.3
 """pg_trgm's own threshold (ruling 12)."""
 _SHARE = (3, 10)  # the same as a fraction
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, so that no bit is lost
-_FIRST, _SECOND, _THIRD = _FACTORS.tolist()
+_FIRST, _SECOND, _THIRD = (int(factor) for factor in _FACTORS)
 _BLANK, _NEWLINE, _LAST_ASCII = 0x20, 0x0A, 0x7F
 
 
