@@ -452,10 +452,3 @@ def _likeness(
     likeness = mean_likeness(found, chosen, reach=settings.near_reach, nothing=NOTHING)
     count, (one, ones, other, others) = len(chosen.units), likeness.sums
     return likeness, (max(isqrt(count * ones - one * one), 1), max(isqrt(count * others - other * other), 1))
-
-
-def standing_out(values: Numbers) -> Scores:
-    """How many standard deviations above the mean, at least none; whole sums, so that it is the same everywhere."""
-    count, total = len(values), int(values.sum())
-    spread = isqrt(count * int((values * values).sum()) - total * total)
-    return np.maximum(values * count - total, 0) / max(spread, 1)
