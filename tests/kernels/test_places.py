@@ -1,47 +1,14 @@
-"""The kernels that count and find positions in stretches, against NumPy."""
+"""The kernels that count positions of rows and say where units lie, against NumPy."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.kernels.columns import Columns, CountedRows, HeadingTree, Stretches, UnitGrid
+from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid
 
 COLUMNS = st.lists(st.lists(st.integers(0, 120)).map(lambda found: np.array(sorted(found), np.int64)), max_size=4)
 EDGES = st.lists(st.integers(0, 120), unique=True, max_size=12).map(sorted)
-
-
-@st.composite
-def stretched(draw):
-    """Columns of positions, and for each segment some stretches that do not overlap."""
-    columns = draw(COLUMNS)
-    parts = [draw(EDGES) for _ in columns]
-    parts = [edges[: len(edges) // 2 * 2] for edges in parts]
-    starts = np.array([edge for edges in parts for edge in edges[0::2]], np.int64)
-    ends = np.array([edge for edges in parts for edge in edges[1::2]], np.int64)
-    return columns, starts, ends, np.cumsum([0, *(len(edges) // 2 for edges in parts)]).tolist()
-
-
-@given(stretched())
-def test_positions_in_stretches_are_those_of_a_sorted_lookup(given_all):
-    """Counts, positions and their stretches agree, for few and many of each."""
-    columns, starts, ends, bounds = given_all
-    counts = np.zeros(len(starts), np.int64)
-    for number, column in enumerate(columns):
-        part = slice(*bounds[number : number + 2])
-        counts[part] = column.searchsorted(ends[part]) - column.searchsorted(starts[part])
-    given_ones = Stretches(starts, ends, bounds)
-    assert given_ones.count(Columns(columns)).tolist() == counts.tolist()
-    weighed = given_ones.count(Columns(columns), weight=7, counts=np.arange(len(starts)))
-    assert weighed.tolist() == (np.arange(len(starts)) + 7 * counts).tolist()
-    found, stretches, behind = given_ones.find(Columns(columns))
-    for number, column in enumerate(columns):
-        low, high = bounds[number : number + 2]
-        part = slice(*behind[number : number + 2])
-        at = starts[low:high].searchsorted(column, side="right") - 1
-        inside = (at >= 0) & (column < np.append(ends[low:high], 0)[at])
-        assert found[part].tolist() == column[inside].tolist()
-        assert stretches[part].tolist() == (at[inside] + low).tolist()
 
 
 @given(COLUMNS, st.data())
@@ -60,20 +27,6 @@ def test_rows_are_those_of_a_sorted_lookup(columns, data):
     counted.add(given_columns, weight=weight)  # as it is kept where they are common
     assert counted.counts.tolist() == (2 * wanted).tolist()
     assert len(counted) == np.count_nonzero(wanted)
-
-
-@given(COLUMNS, st.data())
-def test_stretches_that_overlap_are_counted_each_by_itself(columns, data):
-    """A position counts for every stretch that it lies in, as long as starts and ends ascend."""
-    parts = [data.draw(st.lists(st.tuples(st.integers(0, 120), st.integers(0, 40)), max_size=8)) for _ in columns]
-    starts = np.array([at for part in parts for at in sorted(first for first, _ in part)], np.int64)
-    ends = np.array([at for part in parts for at in sorted(first + size for first, size in part)], np.int64)
-    bounds = np.cumsum([0, *map(len, parts)]).tolist()
-    wanted = np.zeros(len(starts), np.int64)
-    for number, column in enumerate(columns):
-        part = slice(*bounds[number : number + 2])
-        wanted[part] = column.searchsorted(ends[part]) - column.searchsorted(starts[part])
-    assert Stretches(starts, ends, bounds).count(Columns(columns)).tolist() == wanted.tolist()
 
 
 def test_headings_that_do_not_fit_are_refused():
@@ -147,13 +100,8 @@ def test_units_that_are_not_there_are_refused():
 
 
 def test_sizes_that_do_not_fit_are_refused():
-    """No kernel is called with stretches or extents that its columns do not have."""
+    """No kernel is called with extents that its columns do not have."""
     column, some = Columns([np.arange(3)]), np.arange(3)
-    for starts, bounds in ((some, [0, 4]), (some, [0, 1, 2]), (some, [-1, 2]), (some[:2], [0, 2])):
-        with pytest.raises(ValueError, match="stretch"):
-            Stretches(starts, some, bounds).count(column)
-    with pytest.raises(ValueError, match="stretch"):
-        Stretches(some, some, [0, 3]).count(column, counts=np.zeros(2, np.int64))
     with pytest.raises(ValueError, match="extent"):
         CountedRows(column, Columns([some[:2]]), count=3)
     counted = CountedRows(column, column, count=3)

@@ -83,9 +83,10 @@ class Corpus:
         """The headings of each segment, or none."""
         found = []
         for number in range(len(self.starts)):
-            edges = sorted(draw(st.sets(st.integers(0, 150), max_size=14)))
-            edges = edges[: len(edges) // 2 * 2]
-            starts, ends = np.array(edges[0::2], np.int64), np.array(edges[1::2], np.int64)
+            edges = draw(st.lists(st.tuples(st.integers(0, 150), st.integers(1, 30)), max_size=7))
+            # They may overlap, as long as both ascend.
+            starts = np.array(sorted(first for first, _ in edges), np.int64)
+            ends = np.array(sorted(first + size for first, size in edges), np.int64)
             parents = [draw(st.sampled_from([len(starts), *range(at)])) for at in range(len(starts))]
             found.append((starts, ends, np.array(parents, np.int64), self.bases[number]) if len(starts) else None)
         return found
@@ -241,7 +242,8 @@ def _defining(at, word, number, tree, chosen, *, anywhere):
     """The places of a word's first group in the units of a segment, in headings or anywhere."""
     _, starts, ends, *_ = chosen.placed
     for position in word[0][1][number].tolist() if word else ():
-        heads = [] if tree is None else np.flatnonzero((tree[0] <= position) & (position < tree[1])).tolist()
+        last = -1 if tree is None else int(tree[0].searchsorted(position, side="right")) - 1
+        heads = [last] if last >= 0 and position < tree[1][last] else []
         for unit in range(*chosen.bounds[number : number + 2]):
             if starts[unit] <= position < ends[unit] and (heads or anywhere):
                 yield at, position, unit, heads[0] if heads else -1

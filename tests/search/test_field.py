@@ -14,11 +14,11 @@ from brimful.index.embedders import StaticEmbedder
 from brimful.index.vectors import NOTHING, query_vector, similarities
 from brimful.search import field as field_module
 from brimful.search.field import MILLION, THOUSAND, TermHits, idf, plain_rarity, relevance
-from brimful.search.signals import Candidates, called_by
+from brimful.search.signals import called_by
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
 
-from .conftest import corpus
+from .conftest import corpus, counts_in
 
 PLAIN = {"called": 0, "definition": 0, "runs": 0}  # what signals add has tests of its own
 SETTINGS = FieldSettings(
@@ -80,8 +80,7 @@ def is_told(columns, unit, word):
 def plain_field(columns, term_hits, settings):
     """The whole field without blocks, in plain loops: the score of every unit in millionths."""
     units = range(len(columns))
-    every = Candidates(columns.chosen(np.arange(len(columns))))
-    counts = [every.counts(each.places[0][1]).tolist() for each in term_hits]
+    counts = [counts_in(columns, np.arange(len(columns)), each.places[0][1]) for each in term_hits]
     sizes, extents, rows = columns.sizes.tolist(), columns.extents.tolist(), columns.rows.tolist()
 
     def around(unit, reach):

@@ -298,48 +298,6 @@ def _place_of(content: bytes) -> tuple[int, int]:
     return address_in(content), len(content)
 
 
-class Stretches:
-    """Stretches `[start, end)` of segments, whose starts and ends ascend: segment s has those from `bounds[s]` on."""
-
-    def __init__(self, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> None:
-        starts, ends, edges = numbers_of(starts), numbers_of(ends), np.array(bounds, np.int64)
-        if len(starts) != len(ends) or not len(edges):
-            raise ValueError("every stretch needs an end, and every segment its stretches")
-        if edges[0] < 0 or edges[-1] > len(starts) or (edges[1:] < edges[:-1]).any():
-            raise ValueError("the bounds of segments must ascend and lie inside of their stretches")
-        self._kept, self._size, self._segments = (starts, ends, edges), len(starts), len(edges) - 1
-        self._given = (address_of(starts), address_of(ends), address_of(edges))
-        self._room = np.empty(0, np.int64)
-
-    def count(self, columns: Sequence[Numbers], *, weight: int = 1, counts: Numbers | None = None) -> Numbers:
-        """How many positions lie in each, as so much each; added to the counts that there are."""
-        positions = Columns.of(columns)
-        counts = np.zeros(self._size, np.int64) if counts is None else counts
-        if len(positions) != self._segments or counts.dtype != np.int64 or counts.shape != (self._size,):
-            raise ValueError("every segment needs its stretches, and every stretch its count")
-        if not counts.flags.c_contiguous:
-            raise ValueError("the counts of stretches must lie one after the other")
-        library().count_inside(*positions.given, *self._given, weight, address_of(counts))
-        return counts
-
-    def find(self, columns: Sequence[Numbers]) -> tuple[Numbers, Numbers, list[int]]:
-        """The positions that lie in one, the number of its stretch for each, and where each segment's end.
-
-        No stretch overlaps another.
-        """
-        positions = Columns.of(columns)
-        if len(positions) != self._segments:
-            raise ValueError("every segment needs its stretches")
-        if len(self._room) < 2 * positions.total:
-            self._room = np.empty(2 * positions.total, np.int64)
-        at, behind = address_of(self._room), np.zeros(self._segments + 1, np.int64)
-        room = (at, at + 8 * positions.total, address_of(behind) + 8)
-        library().find_inside(*positions.given, *self._given, *room)
-        count = int(behind[-1])
-        stretches = self._room[positions.total : positions.total + count].copy()
-        return self._room[:count].copy(), stretches, behind.tolist()
-
-
 class _PlacedUnits(NamedTuple):
     """Where some units lie: a number for each."""
 

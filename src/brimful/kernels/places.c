@@ -1,4 +1,4 @@
-/* Which positions lie in which stretches, over all segments in one call?
+/* Which positions lie in which stretches and rows, over all segments in one call?
  *
  * Positions are columns, one for each segment: positions[s] has sizes[s] of them, ascending. Stretches
  * [starts[i], ends[i]) ascend and do not overlap; those of segment s are bounds[s] to bounds[s + 1] - 1. A few of one
@@ -23,29 +23,6 @@ EXPORT void count_inside(const int64_t *const *positions, const int64_t *sizes, 
             if (stretch + 1 == last || starts[stretch + 1] >= ends[stretch])
                 at = next;
         }
-    }
-}
-
-/* The positions that lie in a stretch, segment after segment, with the number of their stretch; `out` and `stretches`
- * have room for all. `behind` gets how many there are up to the end of each segment. */
-EXPORT void find_inside(const int64_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
-                        const int64_t *ends, const int64_t *bounds, int64_t *out, int64_t *stretches, int64_t *behind)
-{
-    int64_t count = 0;
-    for (int64_t segment = 0; segment < segments; segment++) {
-        const int64_t *column = positions[segment];
-        int64_t size = sizes[segment], stretch = bounds[segment], last = bounds[segment + 1];
-        for (int64_t at = 0; at < size && stretch < last; stretch++) {
-            stretch = not_below(ends, last, stretch, column[at] + 1);
-            if (stretch >= last)
-                break;
-            at = not_below(column, size, at, starts[stretch]);
-            for (; at < size && column[at] < ends[stretch]; at++) {
-                out[count] = column[at];
-                stretches[count++] = stretch;
-            }
-        }
-        behind[segment] = count;
     }
 }
 

@@ -23,7 +23,7 @@ from brimful.index.vectors import (
     similarities,
 )
 from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common
-from brimful.kernels.question import ChosenUnits, CorpusPlaces, Rows
+from brimful.kernels.question import CorpusPlaces, Rows
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
@@ -192,11 +192,6 @@ class CorpusColumns:
         """Where all units lie."""
         extents = (self.extent_firsts, self.extent_behinds, self._ends, self._shifts, self.owners)
         return UnitGrid(extents, [segment.starts for segment in self.segments])
-
-    def chosen(self, units: Ids) -> ChosenUnits:
-        """Some ascending units, to be asked."""
-        bounds = [*units.searchsorted(self.firsts).tolist(), len(units)]
-        return ChosenUnits(units, np.array(self.grid.placed(units)), bounds)
 
     def placed(self, units: Ids) -> tuple[Numbers, Numbers, Numbers]:
         """The document of each of some units, where in it they begin, and how long they are."""

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from brimful.classes import NamedTuple
 from brimful.index.segments import Numbers, place_of
 from brimful.kernels import Places
-from brimful.kernels.columns import Stretches
 from brimful.kernels.names import NamePart, WordsOfPaths, add_names, share_names
 from brimful.kernels.question import ChosenUnits, WordsInUnits
 from brimful.kernels.terms import find_rows, smallest_words
@@ -103,14 +102,6 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.units)
-
-    @cached_property
-    def _stretches(self) -> Stretches:
-        return Stretches(self.starts, self.ends, self.bounds)
-
-    def counts(self, places: Sequence[Numbers]) -> Numbers:
-        """How many of the positions lie in each."""
-        return self._stretches.count(places)
 
 
 # ---- signals: What else speaks for a place, beside how often it has the question's words?
