@@ -247,7 +247,7 @@ def _name(line: bytes) -> bytes:
     found = _DEFINED.search(line)
     if found is None:
         return b""
-    return re.split(rb"\.|::", found[1])[-1].lower().strip(b"_$")
+    return found[1].replace(b"::", b".").rpartition(b".")[2].lower().strip(b"_$")
 
 
 # A line that only leads elsewhere in the corpus: an item or a row that is one link to a place of this page or to
