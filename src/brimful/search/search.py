@@ -118,7 +118,7 @@ _MEANT = 450_000
 _END_SHARE = (1, 2)
 """Relevance ends where a hit is worth less than this share of the best one."""
 _AGAIN = 3
-"""What a record counts that says again what others have said: one of so many parts."""
+"""What a unit counts that says again what others have said: one of so many parts."""
 _MOST_DECIDING = 32
 """Distinct words of a question in which one that is missing may decide; a longer one is a paste."""
 _FEW_NOTES = 20_000
@@ -785,7 +785,7 @@ def _worth_something(field: Field) -> Field:
 
 
 def _said_once(columns: CorpusColumns, field: Field, settings: FieldSettings) -> Field:
-    """The field where records that say again what better ones say count less."""
+    """The field where units that say again what better ones of their document say count less."""
     again = repeats(columns, field.units, field.rows) if settings.priors else np.zeros(0, np.int64)
     if not len(again):
         return field

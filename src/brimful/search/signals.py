@@ -404,31 +404,49 @@ class PathNames:
         return slice(int(self._bounds[at]), int(self._bounds[at + 1]))
 
 
-# ---- repeats: Which records say again what better ones have said?
+# ---- repeats: Which units say again what better ones have said?
 
 _NUMBERED = compiled(rb"\w*\d\w*")
-_SHOWN = 3  # of records that differ in nothing but numbers
+_SHOWN = 3  # of units that say the same
 _LOOKED_AT = 400  # of the best places
+_SHORT = 80  # bytes of a unit that, outside of records, says nothing new where it stands again
 
 
 def repeats(columns: CorpusColumns, units: Ids, rows: Numbers) -> Numbers:
-    """The places, among units ordered by their worth, of records that differ from better ones in numbers only.
+    """The places, among units ordered by their worth, of those that say again what better ones of their document say.
 
     A pasted line of a log stands in it hundreds of times: a few of them say so, and the rest would fill the budget
-    before what explains it gets a place. Of a document whose best records are mostly such, all further ones are.
+    before what explains it gets a place. So does a line that a reference repeats below each of its entries. Records
+    say the same where they differ in numbers only; of a document whose best records are mostly such, all further ones
+    are.
     """
     records = np.flatnonzero(columns.records[rows])
-    looked_at = records[records < _LOOKED_AT]
+    every, (rows, starts, sizes) = rows, columns.placed(units[:_LOOKED_AT])
+    is_record = columns.records[rows]
+    looked_at = np.flatnonzero(is_record | (_share_size(rows, sizes) & (sizes <= _SHORT)))
     if len(looked_at) <= _SHOWN:
         return np.zeros(0, np.int64)
-    every, (rows, starts, sizes) = rows, columns.placed(units[looked_at])
-    places = (column.tolist() for column in (columns.documents.numbers[rows], starts, starts + sizes))
+    rows, starts, sizes, is_record = rows[looked_at], starts[looked_at], sizes[looked_at], is_record[looked_at]
+    places = (column.tolist() for column in (columns.documents.numbers[rows], starts, starts + sizes, is_record))
     times: Counter[tuple[int, bytes]] = Counter()
     again = np.zeros(len(looked_at), np.bool_)
-    for at, (number, start, end) in enumerate(zip(*places, strict=True)):
-        shape = (number, _NUMBERED.sub(b"0", columns.snapshot.read(number, start, end)))
+    for at, (number, start, end, numbered) in enumerate(zip(*places, strict=True)):
+        text = columns.snapshot.read(number, start, end)
+        shape = (number, _NUMBERED.sub(b"0", text) if numbered else text)
         times[shape] += 1
         again[at] = times[shape] > _SHOWN
-    mostly = [row for row in set(rows.tolist()) if 2 * np.count_nonzero(again[rows == row]) > (rows == row).sum()]
-    further = records[len(looked_at) :]
+    own = rows[is_record]
+    mostly = [row for row in set(own.tolist()) if 2 * np.count_nonzero(again[rows == row]) > (own == row).sum()]
+    further = records[records >= _LOOKED_AT]
     return np.concatenate((looked_at[again], further[np.isin(every[further], mostly)]))
+
+
+def _share_size(rows: Numbers, sizes: Numbers) -> NDArray[np.bool_]:
+    """Whether more units than are shown of one text, of the same document, are as long as each."""
+    order = np.lexsort((sizes, rows))
+    is_new = np.diff(rows[order], prepend=-1) | np.diff(sizes[order], prepend=-1)
+    begins = np.flatnonzero(is_new)
+    counts = np.diff(begins, append=len(order))
+    found = np.zeros(len(order), np.bool_)
+    found[order] = np.repeat(counts > _SHOWN, counts)
+    return found
