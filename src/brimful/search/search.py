@@ -91,7 +91,7 @@ def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tu
 
 def _in_turn(
     items: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    rows: NDArray[np.integer],
     offsets: NDArray[np.int64],
     ranks: NDArray[np.int64],
     limit: int,
@@ -584,13 +584,12 @@ def _favour(
 
 def _asks_how(columns: CorpusColumns, query: Query) -> bool:
     """Whether a question asks what manuals tell, and names nothing as code does; sources and prose are there."""
-    are_both = bool(columns.sources.any()) and "prose" in columns.documents.kinds
-    return are_both and asks_how(query.text) and not _written_as_names(query)
+    return columns.has_sources and columns.has_prose and asks_how(query.text) and not _written_as_names(query)
 
 
 def _asking_where(columns: CorpusColumns, query: Query) -> bytes:
     """The word by which a question asks where code defines something; nothing where there is no code."""
-    return asking_where(query.text) if columns.sources.any() else b""
+    return asking_where(query.text) if columns.has_sources else b""
 
 
 def _translations(columns: CorpusColumns, query: Query) -> tuple[Numbers, frozenset[str]]:
