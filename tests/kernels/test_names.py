@@ -1,5 +1,7 @@
 """The kernels for words of documents' names, against plain loops, to the last bit."""
 
+from math import sqrt
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,17 +90,20 @@ PARTS = st.lists(
 )
 
 
-@given(st.lists(st.tuples(PARTS, st.floats(0, 1), st.integers(0, 2)), max_size=5), st.floats(0, 30))
-def test_documents_are_called_as_plain_loops_say(words, total):
-    """The best part of each word counts, its share of the best and of the whole name; twice with word and number."""
-    worth, kinds = np.zeros(8), [set() for _ in range(8)]
+@given(st.lists(st.tuples(PARTS, st.floats(0, 1), st.integers(0, 2)), max_size=5), st.floats(0, 30), st.integers(0, 6))
+def test_documents_are_called_as_plain_loops_say(words, total, telling):
+    """The best part of each word counts, its share of the best, of the whole name, and by its root of the question.
+
+    A word and a number call a document twice as clearly, whatever else a question says.
+    """
+    worth, kinds = np.zeros(8), [[] for _ in range(8)]
     for parts, weight, kind in words:
         has = np.zeros(8)
         for rows, weights in parts:
             has[rows] = np.maximum(has[rows], weights)
         for row in np.flatnonzero(has).tolist():
             worth[row] += weight * has[row]
-            kinds[row].add(kind)
+            kinds[row] += [kind] if kind else []
     rows, found, marks = (
         add_names(*zip(*words, strict=True), documents=8) if words else add_names([], [], [], documents=8)
     )
@@ -108,8 +113,9 @@ def test_documents_are_called_as_plain_loops_say(words, total):
     wanted = worth.copy()
     for row in np.flatnonzero(worth).tolist():
         wanted[row] = worth[row] / most * (worth[row] / max(total, worth[row]))
-        wanted[row] *= 2 if {1, 2} <= kinds[row] else 1
-    share_names(rows, totals, marks, found)
+        share = len(kinds[row]) / telling if telling else 1.0
+        wanted[row] *= 2 if {1, 2} <= set(kinds[row]) else sqrt(min(share, 1.0))
+    share_names(rows, totals, marks, found, telling=telling)
     assert found.tolist() == wanted.tolist()
 
 
@@ -138,4 +144,4 @@ def test_names_that_do_not_fit_are_refused():
         with pytest.raises(ValueError, match=r"documents|word"):
             add_names(words, weights, kinds, documents=3)
     with pytest.raises(ValueError, match="document"):
-        share_names(np.zeros(0, np.int64), np.zeros(2), np.zeros(3, np.uint8), np.zeros(3))
+        share_names(np.zeros(0, np.int64), np.zeros(2), np.zeros(3, np.uint8), np.zeros(3), telling=1)

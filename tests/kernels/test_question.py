@@ -13,6 +13,7 @@ from brimful.kernels.question import (
     CorpusPlaces,
     Rows,
     Signal,
+    WeighedDocuments,
     WordsInUnits,
     mean_likeness,
     order_field,
@@ -128,8 +129,10 @@ def test_documents_are_weighed_to_the_last_bit(corpus, data, name, k1, b):
         b=b,
     )
     for _ in range(2):
-        found = asked.documents(lambda word, count: 1.7 * word + count, name=name, sizes=sizes, saturation=k1, length=b)
-        assert found.tolist() == wanted.tolist()
+        weighed = WeighedDocuments(asked, name=name, sizes=sizes, saturation=k1, length=b)
+        for word in range(len(words)):
+            weighed.weigh(1.7 * word + weighed.count(word))
+        assert weighed.scores.tolist() == wanted.tolist()
 
 
 @given(corpora, st.data())

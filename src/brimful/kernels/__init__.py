@@ -63,7 +63,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "weigh_word": (None, (_AT, _SIZE, _SIZE, _REAL, _AT, _AT)),
     "weigh_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "add_names": (_SIZE, (*(_AT,) * 4, _SIZE, *(_AT,) * 4)),
-    "share_names": (None, (_AT, _SIZE, *(_AT,) * 3)),
+    "share_names": (None, (_AT, _SIZE, _AT, _AT, _SIZE, _AT)),
     "count_documents": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "choose_units": (_SIZE, (_AT, _AT, _REAL, _AT, _AT, _AT, _SIZE, _AT, _AT)),
     "count_words": (None, (*(_AT,) * 5, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 5)),

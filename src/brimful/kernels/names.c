@@ -5,6 +5,8 @@
 
 #include "kernels.h"
 
+#include <math.h>
+
 static inline int is_alphanumeric(uint8_t code)
 {
     return (code >= '0' && code <= '9') || ((code | 0x20) >= 'a' && (code | 0x20) <= 'z');
@@ -97,12 +99,13 @@ typedef struct {
     int64_t count;
 } part;
 
-enum { PLAIN = 1, NUMBER = 2, BOTH = PLAIN | NUMBER };
+enum { PLAIN = 1, NUMBER = 2, BOTH = PLAIN | NUMBER, ONE_MORE = 4, MOST_MARKED = 252 };
 
 /* What words of a question say of documents by their names: word w has parts firsts[w] to firsts[w + 1] - 1, of which the
  * best counts for each document, times weights[w]; kinds[w] is whether it is a plain word, a number or neither. `worth`
- * and `marks` have a number for each document, all 0, and get what it is worth and which kinds it has; so has `has`,
- * which is left so. `rows` gets those that are worth anything. Returns how many these are. */
+ * and `marks` have a number for each document, all 0, and get what it is worth, which kinds it has and, times four, how
+ * many words that are of a kind; so has `has`, which is left so. `rows` gets those that are worth anything. Returns how
+ * many these are. */
 EXPORT int64_t add_names(const part *parts, const int64_t *firsts, const double *weights, const uint8_t *kinds,
                          int64_t words, double *has, double *worth, uint8_t *marks, int64_t *rows)
 {
@@ -122,6 +125,8 @@ EXPORT int64_t add_names(const part *parts, const int64_t *firsts, const double 
                 worth[row] += weights[word] * has[row];
                 if (worth[row] == 0.0)
                     made--;
+                if (kinds[word] && marks[row] < MOST_MARKED)
+                    marks[row] += ONE_MORE;
                 marks[row] |= kinds[word];
                 has[row] = 0.0;
             }
@@ -130,17 +135,21 @@ EXPORT int64_t add_names(const part *parts, const int64_t *firsts, const double 
 }
 
 /* How clearly each of some documents is named: its share of what the best named one has of the question, times how much
- * of its own name that is; twice where a plain word and a number say so. */
-EXPORT void share_names(const int64_t *rows, int64_t count, const double *totals, const uint8_t *marks, double *worth)
+ * of its own name that is. Twice where a plain word and a number say so; else times the root of its share of the
+ * `telling` words of the question: one word of many may be any file's name. */
+EXPORT void share_names(const int64_t *rows, int64_t count, const double *totals, const uint8_t *marks, int64_t telling,
+                        double *worth)
 {
     double most = 0.0;
     for (int64_t at = 0; at < count; at++)
         most = worth[rows[at]] > most ? worth[rows[at]] : most;
     for (int64_t at = 0; at < count; at++) {
-        int64_t row = rows[at];
+        int64_t row = rows[at], said = marks[row] / ONE_MORE;
         double shared = worth[row], whole = totals[row] > shared ? totals[row] : shared;
         worth[row] = shared / most * (shared / whole);
-        if (marks[row] == BOTH)
+        if ((marks[row] & BOTH) == BOTH)
             worth[row] *= 2.0;
+        else if (said < telling)
+            worth[row] *= sqrt((double)said / (double)telling);
     }
 }

@@ -104,7 +104,7 @@ def add_names(
     """What words say of documents by their names: the rows of which they say anything, and of each row how much.
 
     A kind is 1 for a plain word, 2 for a number and 0 for neither; the last of what is returned are the kinds that say
-    something of each row, added up.
+    something of each row, added up, and four times how many words those are, at most 63.
     """
     if not len(words) == len(weights) == len(kinds) or not set(kinds) <= {0, 1, 2}:
         raise ValueError("every word needs its weight and its kind")
@@ -126,8 +126,11 @@ def add_names(
     return rows[:made], worth, marks
 
 
-def share_names(rows: Numbers, totals: Reals, marks: NDArray[np.uint8], worth: Reals) -> None:
-    """What names say as the share of the best and of the whole name; twice where a word and a number say it."""
-    if not len(totals) == len(marks) == len(worth):
-        raise ValueError("every document needs its worth")
-    library().share_names(address_of(rows), len(rows), *addresses_of(totals, marks, worth))
+def share_names(rows: Numbers, totals: Reals, marks: NDArray[np.uint8], worth: Reals, *, telling: int) -> None:
+    """What names say as the share of the best and of the whole name; twice where a word and a number say it.
+
+    Elsewhere times the root of the share that the words which say it are of so many `telling` ones.
+    """
+    if not len(totals) == len(marks) == len(worth) or telling < 0:
+        raise ValueError("every document needs its worth, and words tell from 0 on")
+    library().share_names(address_of(rows), len(rows), *addresses_of(totals, marks), telling, address_of(worth))

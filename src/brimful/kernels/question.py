@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -20,7 +20,7 @@ _NO_GROUP = (0,) * 6
 _AT_FIRST = 1_024  # places of definitions that there is room for
 _RUNS_AT_FIRST = 1 << 15  # places of words in units
 
-SCALES = 3
+_SCALES = 3
 """The unit itself, its near and its wide surroundings."""
 
 
@@ -177,28 +177,6 @@ class AskedWords:
     def close(self) -> None:
         """Let the next question work in the memory of this one."""
         self.corpus.leave(self.room)
-
-    def documents(
-        self, worth: Callable[[int, int], float], *, name: int, sizes: Reals, saturation: float, length: float
-    ) -> Reals:
-        """What each document is worth by BM25; its name counts so many thousandths for each word that it has.
-
-        `worth` says what a word is worth, by its number and how many documents have it; `sizes` are those of documents
-        against the others.
-        """
-        corpus, kernels = self.corpus, library()
-        if sizes.dtype != np.float64 or len(sizes) != corpus.documents or name < 0:
-            raise ValueError("every document needs its size, and a name counts from 0 on")
-        room, scores = self.room, np.zeros(corpus.documents)
-        measures = _measures(saturation, length)
-        counts, known = address_of(room.counts), address_of(room.known)
-        weighed = (address_of(sizes), address_of(measures), address_of(scores))
-        for word, first in enumerate(self.firsts[:-1]):
-            groups = (self.given[0] + _GROUP_BYTES * first, self.firsts[word + 1] - first)
-            called = self.called_at + _LIST_BYTES * word
-            made = kernels.count_documents(corpus.at, *groups, called, name, counts, known)
-            kernels.weigh_rows(known, made, counts, weighed[0], worth(word, made), *weighed[1:])
-        return scores
 
     def choose(
         self,
@@ -399,11 +377,11 @@ class WordsInUnits:
         """
         words, (_, units) = self._words, self.counts.shape
         if (
-            not len(worths) == len(reaches) == len(unit_bytes) == SCALES
+            not len(worths) == len(reaches) == len(unit_bytes) == _SCALES
             or min(reaches) < 0
-            or len(shares) != SCALES + 1
+            or len(shares) != _SCALES + 1
         ):
-            raise ValueError(f"there are {SCALES} scales, which reach from 0 on")
+            raise ValueError(f"there are {_SCALES} scales, which reach from 0 on")
         if any(len(each) != len(words) for each in (*worths, covering)):
             raise ValueError(f"{len(words)} words need as many worths")
         if len(documents) != words.corpus.documents or documents.dtype != np.float64:
@@ -421,19 +399,19 @@ class WordsInUnits:
                 address_of(far),
                 address_of(size),
                 address_of(worth),
-                address_of(worth) + 8 * SCALES * len(words),
+                address_of(worth) + 8 * _SCALES * len(words),
                 address_of(measures),
             ],
             np.uint64,
         )
         kept, most = words.room, np.empty(1)
         has, room = kept.array("has", (len(words), units), np.uint8), kept.array("room", (4 * units,), np.int64)
-        made, found = kept.array("scales", (SCALES + 1, units), np.float64), kept.array("best", (units,), np.int64)
+        made, found = kept.array("scales", (_SCALES + 1, units), np.float64), kept.array("best", (units,), np.int64)
         count = library().weigh_scales(
             address_of(asked),
             best,
             *addresses_of(has, room, made),
-            address_of(made) + 8 * SCALES * units,
+            address_of(made) + 8 * _SCALES * units,
             *addresses_of(found, most),
         )
         return ScaledUnits(made[0], made[1], made[2], made[3], found[:count], float(most[0]))
@@ -481,7 +459,40 @@ class Signal(NamedTuple):
     by_row: bool = False  # a number for each document, not for each unit
 
 
-class SettledUnits(NamedTuple):
+class WeighedDocuments:
+    """What documents are worth by BM25, word by word of a question.
+
+    A document's name counts so many thousandths for each word that it has; `sizes` are those of documents against the
+    others. Of each word is first counted which documents have it, then weighed.
+    """
+
+    def __init__(self, words: AskedWords, *, name: int, sizes: Reals, saturation: float, length: float) -> None:
+        if sizes.dtype != np.float64 or len(sizes) != words.corpus.documents or name < 0:
+            raise ValueError("every document needs its size, and a name counts from 0 on")
+        self._words, self._name, self.scores = words, name, np.zeros(words.corpus.documents)
+        self._sizes, self._measures = sizes, _measures(saturation, length)
+        self._made = 0
+
+    def count(self, word: int) -> int:
+        """How many documents have a word, which is counted in each of them."""
+        words, room = self._words, self._words.room
+        first, last = words.firsts[word], words.firsts[word + 1]
+        groups = (words.given[0] + _GROUP_BYTES * first, last - first)
+        called = words.called_at + _LIST_BYTES * word
+        self._made = library().count_documents(
+            words.corpus.at, *groups, called, self._name, *addresses_of(room.counts, room.known)
+        )
+        return self._made
+
+    def weigh(self, worth: float) -> None:
+        """Let the word that was counted last be worth so much."""
+        room = self._words.room
+        counted = (address_of(room.known), self._made, address_of(room.counts), address_of(self._sizes))
+        library().weigh_rows(*counted, worth, *addresses_of(self._measures, self.scores))
+        self._made = 0
+
+
+class _SettledUnits(NamedTuple):
     """What units and documents are worth with all that speaks for them."""
 
     lexical: Reals
@@ -505,7 +516,7 @@ def settle_units(
     document_meaning: float,
     favour: Numbers | None,
     allowed: NDArray[np.bool_] | None,
-) -> SettledUnits:
+) -> _SettledUnits:
     """Words and signals added up, times what is `known` of a question, and likeness in meaning on top of it.
 
     `spreads` are what the likeness of units and of their surroundings is divided by where it stands out. A unit that is
@@ -556,7 +567,7 @@ def settle_units(
     scores, whole = room.array("scores", (units,), np.int64), np.empty(corpus.documents, np.int64)  # the second stays
     at = address_of(made)
     library().settle_units(address_of(asked), at, at + 8 * units, at + 16 * units, *addresses_of(best, scores, whole))
-    return SettledUnits(made[0], made[1], scores, whole)
+    return _SettledUnits(made[0], made[1], scores, whole)
 
 
 def order_field(

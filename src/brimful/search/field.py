@@ -20,6 +20,7 @@ from brimful.kernels.question import (
     Likeness,
     ScaledUnits,
     Signal,
+    WeighedDocuments,
     WordsInUnits,
     mean_likeness,
     order_field,
@@ -303,13 +304,16 @@ def _documents(
 ) -> Scores:
     """What each document is worth as a whole by BM25, its path and title included; the best is worth one."""
     total = len(columns.documents)
-    scores = words.documents(
-        lambda word, documents: term_hits[word].weight * plain_rarity(documents, total),
+    weighed = WeighedDocuments(
+        words,
         name=round(settings.name * THOUSAND),
         sizes=columns.document_sizes,
         saturation=settings.saturation,
         length=settings.length,
     )
+    for word, each in enumerate(term_hits):
+        weighed.weigh(each.weight * plain_rarity(weighed.count(word), total))
+    scores = weighed.scores
     most = float(scores.max(initial=0.0))
     return scores / most if most > 0 else scores
 

@@ -311,8 +311,9 @@ def called_by(columns: CorpusColumns, term_hits: Sequence[TermHits]) -> Scores:
     """How clearly a question names each document, from nothing to one.
 
     How much of what the best named document shares with the question each one shares, times how much of its own name
-    that is: `csv.py` is named by a question about csv, `large_collections.rst` hardly by one about large files. A
-    number beside a word tells documents of one kind apart: `acme_2018.pdf` is twice as clearly named by both.
+    that is: `csv.py` is named by a question about csv, `large_collections.rst` hardly by one about large files. Of a
+    question of several words one may be any file's name: it counts by the root of its share. A number beside a word
+    tells documents of one kind apart: `acme_2018.pdf` is twice as clearly named by both.
     """
     names = columns.path_names
     parts = [[part for name in each.names if len((part := names.of(name)).rows)] for each in term_hits]
@@ -321,7 +322,8 @@ def called_by(columns: CorpusColumns, term_hits: Sequence[TermHits]) -> Scores:
         parts, [min(each.weight, 1.0) for each in term_hits], kinds, documents=len(columns.documents)
     )
     if len(rows):
-        share_names(rows, names.totals(rows), marks, worth)
+        telling = sum(kind > 0 and not each.is_literal for kind, each in zip(kinds, term_hits, strict=True))
+        share_names(rows, names.totals(rows), marks, worth, telling=telling)
     return worth
 
 
