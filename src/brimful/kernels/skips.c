@@ -146,7 +146,7 @@ EXPORT int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *na
         if (line >= (int64_t)pages[at].terms)
             return -1;
         before[at] = line ? ended[line - 1] : 0;
-        counts[at] = ended[line] - before[at];
+        counts[at] = (int64_t)((uint64_t)ended[line] - (uint64_t)before[at]); /* of any numbers: checked below */
         if (before[at] < 0 || counts[at] < 0 || counts[at] > (int64_t)pages[at].bytes - before[at])
             return -1;
         total += counts[at];
