@@ -588,12 +588,28 @@ def read_messages(content: bytes) -> tuple[Message, ...]:
     >>> read_messages(b"Ada: Tea?\nBob: Yes.\nAda: Now.\n")[1]
     Message(start=10, end=20, speaker='Bob', time=None)
     """
-    if content.startswith(b"From ") and (starts := [found.start() for found in _MBOX.finditer(content)]):
+    if starts := _mails(content):
         edges = [*starts, len(content)]
         return tuple(_mail(content, start, end, content.find(b"\n", start) + 1) for start, end in pairwise(edges))
     if _is_mail(content):
         return (_mail(content, 0, len(content), 0),)
     return _chat(content)
+
+
+def has_messages(content: bytes) -> bool:
+    r"""Whether `read_messages` finds several: none of them is made for that.
+
+    >>> has_messages(b"Ada: Tea?\nBob: Yes.\nAda: Now.\n"), has_messages(b"From: Ada\nTo: Bob\n\nTea?\n")
+    (True, False)
+    """
+    if starts := _mails(content):
+        return len(starts) > 1
+    return not _is_mail(content) and _is_chat(content)
+
+
+def _mails(content: bytes) -> list[int]:
+    """Where the mails of a mailbox begin."""
+    return [found.start() for found in _MBOX.finditer(content)] if content.startswith(b"From ") else []
 
 
 def _is_mail(content: bytes) -> bool:
@@ -621,20 +637,9 @@ def _mail(content: bytes, start: int, end: int, position: int) -> Message:
 
 
 def _chat(content: bytes) -> tuple[Message, ...]:
-    """Most lines of the beginning are "Speaker: words", or the beginnings of most paragraphs are."""
-    sample = content[:_SAMPLE]
-    lines, below, signs = kernels.count_speech(sample)
-    paragraphs = below + 1
-
-    def are_enough(turns: int) -> bool:
-        return turns >= _LEAST and (turns * 2 >= lines or (turns * 10 >= paragraphs * 7 and paragraphs >= _LEAST))
-
-    # There are no more turns than signs, which are counted far faster than the pattern finds turns.
-    if not are_enough(signs) or not are_enough(sum(1 for _ in _TURN.finditer(b"\n" + sample))):
+    if not _is_chat(content):
         return ()
     turns = list(_TURN.finditer(b"\n" + content))
-    if _has_too_many_speakers(turns):
-        return ()
     edges = [turn.start() for turn in turns] + [len(content)]
     messages = []
     for turn, (start, end) in zip(turns, pairwise(edges), strict=True):
@@ -645,7 +650,20 @@ def _chat(content: bytes) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def _has_too_many_speakers(turns: list[re.Match[bytes]]) -> bool:
-    """Where every speaker speaks once these are keys of a list, not people."""
-    names = {turn["nick"] or turn["speaker"] for turn in turns}
-    return len(turns) > 2 * _LEAST and len(names) * 10 > len(turns) * 9
+def _is_chat(content: bytes) -> bool:
+    """Most lines of the beginning are "Speaker: words", or the beginnings of most paragraphs are.
+
+    Where every speaker speaks once these are keys of a list, not people.
+    """
+    sample = content[:_SAMPLE]
+    lines, below, signs = kernels.count_speech(sample)
+    paragraphs = below + 1
+
+    def are_enough(turns: int) -> bool:
+        return turns >= _LEAST and (turns * 2 >= lines or (turns * 10 >= paragraphs * 7 and paragraphs >= _LEAST))
+
+    # There are no more turns than signs, which are counted far faster than the pattern finds turns.
+    if not are_enough(signs) or not are_enough(sum(1 for _ in _TURN.finditer(b"\n" + sample))):
+        return False
+    speakers = [turn["nick"] or turn["speaker"] for turn in _TURN.finditer(b"\n" + content)]
+    return len(speakers) <= 2 * _LEAST or len(set(speakers)) * 10 <= len(speakers) * 9

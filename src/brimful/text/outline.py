@@ -354,6 +354,11 @@ class Outline:
         """The messages of a mail, a mailbox or a chat, in order."""
         return self.structure.messages
 
+    @cached_property
+    def has_messages(self) -> bool:
+        """Whether there are several."""
+        return len(self.messages) > 1
+
     def first_heading(self, start: int, end: int) -> int | None:
         """Where the first heading behind `start` begins, if that is before `end`; None where `start` is in one."""
         starts, ends = self._heading_places
@@ -519,11 +524,11 @@ class KnownOutline(Outline):
         return _Nested([title[0] for title, _ in kept], [end for _, end in kept], lambda at: heading_block(*kept[at]))
 
     @cached_property
-    def messages(self) -> tuple[Message, ...]:
-        """The messages of a mail, a mailbox or a chat, in order."""
-        from brimful.text.markup import read_messages
+    def has_messages(self) -> bool:
+        """Whether there are several, without making them."""
+        from brimful.text.markup import has_messages
 
-        return read_messages(self._content) if self.kind == "prose" and self.length <= LARGEST else ()
+        return self.kind == "prose" and self.length <= LARGEST and has_messages(self._content)
 
     @cached_property
     def _source(self) -> PartedSource:
