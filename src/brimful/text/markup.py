@@ -339,7 +339,10 @@ class PartedText:
     @property
     def titles(self) -> list[Title]:
         """All headings as they are found: only parts that have a line which may be one are read for them."""
-        parts = sorted({self._part_of(found.start()) for found in _titles().finditer(self._text)})
+        whole = np.zeros(1, np.int64), np.array([len(self._content)])
+        lines = kernels.find_alone(self._content, *whole, words=_CHAPTER_WORDS, commands=_COMMANDS, feeds=1)[2].tolist()
+        lines += [found.start() for found in _UNDERLINED.finditer(self._text)]
+        parts = sorted({self._part_of(line) for line in lines if _titles().match(self._text, line) is not None})
         return _or_page_heads(self._content, [each for part in parts for each in self._part(part)[0]])
 
     def passages_at(self, position: int) -> tuple[Passage, ...]:
@@ -500,6 +503,7 @@ _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
     "text": (_WIKI, _SETEXT, _ALONE, _ITEM, _QUOTE, _ROWS, _DASHED),
 }  # fmt: skip
 _TITLES = (_WIKI, _SETEXT, _ALONE)  # of plain text
+_UNDERLINED = compiled(rb"\n {0,3}(?:==|--)")  # how the first two of these begin
 _PART = compiled(rb"\n\n(?=[0-9A-Za-z]{2})(?!\d{1,9}[.)])")
 _HTML = (
     rb"(?P<tag><h(?P<level>[1-6])\b)",
