@@ -16,6 +16,7 @@ from blake3 import blake3
 
 from brimful.classes import dataclass, open_twin
 from brimful.errors import DocumentError, ScoreError, SpanError, choose, did_you_mean
+from brimful.kernels import lines as kernels
 from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
 from brimful.text.outline import outline as outline_of
@@ -27,8 +28,9 @@ _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 
-SPEAKERS = (b"Z): ", b"Assistant: ", b"User: ")
-"""What stands behind whoever speaks, as loaders write messages down: a time, or a part in a conversation."""
+SPEAKERS = b"Z)\nAssistant\nUser\n"
+"""What stands before the colon behind whoever speaks, as loaders write messages down: a time, or a part in a
+conversation. Each has a newline behind it."""
 _LOOKED_THROUGH = 1 << 17
 """A document with more bytes is not looked through for them: it may be a conversation, and near a window that shows."""
 
@@ -146,7 +148,7 @@ class Document(_WorkedOut):
             if name == "outline":
                 found: object = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
             elif name == "speaks":
-                found = len(self.content) > _LOOKED_THROUGH or any(sign in self.content for sign in SPEAKERS)
+                found = len(self.content) > _LOOKED_THROUGH or kernels.has_speaker(self.content, SPEAKERS)
             else:
                 raise AttributeError(f"a document has no {name!r}")
             object.__setattr__(self, name, found)
@@ -207,9 +209,7 @@ class Document(_WorkedOut):
 
     def _line_ends(self) -> array[int]:
         if self._newlines is None:
-            codes = np.frombuffer(self.content, np.uint8)
-            ends = np.flatnonzero(codes == ord("\n")).astype(np.int64, copy=False)
-            object.__setattr__(self, "_newlines", array("q", ends.tobytes()))
+            object.__setattr__(self, "_newlines", kernels.find_newlines(self.content))
         assert self._newlines is not None
         return self._newlines
 
