@@ -31,6 +31,8 @@ KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 SPEAKERS = b"Z)\nAssistant\nUser\n"
 """What stands before the colon behind whoever speaks, as loaders write messages down: a time, or a part in a
 conversation. Each has a newline behind it."""
+_COUNTED = 1 << 17
+"""Up to so many bytes lines are counted anew for each place: of few places that takes less than to find them all."""
 _LOOKED_THROUGH = 1 << 17
 """A document with more bytes is not looked through for them: it may be a conversation, and near a window that shows."""
 
@@ -178,9 +180,13 @@ class Document(_WorkedOut):
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line (from 1) that `[start, end)` touches."""
+        last = max(start, end - 1)
+        if self._newlines is None and len(self.content) <= _COUNTED:
+            first = kernels.count_newlines(self.content, 0, start)
+            return first + 1, first + kernels.count_newlines(self.content, start, last) + 1
         ends = self._line_ends()
         first = bisect_left(ends, start)
-        return first + 1, bisect_left(ends, max(start, end - 1), first) + 1
+        return first + 1, bisect_left(ends, last, first) + 1
 
     @property
     def line_count(self) -> int:

@@ -52,6 +52,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "count_code": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
     "count_speech": (None, (_AT, _SIZE, _AT)),
     "find_newlines": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
+    "count_newlines": (_SIZE, (_AT, _SIZE)),
     "has_speaker": (_SIZE, (_AT, _SIZE, _AT, _SIZE)),
     "find_json_signs": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT)),
     "cut_stretches": (_SIZE, (_AT, _AT, _AT, *(_SIZE,) * 5, _AT)),
