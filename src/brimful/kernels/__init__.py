@@ -58,6 +58,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "cut_stretches": (_SIZE, (_AT, _AT, _AT, *(_SIZE,) * 5, _AT)),
     "mask_source": (_SIZE, (_AT, _SIZE, *(_AT,) * 6)),
     "pair_brackets": (_SIZE, (_AT, _SIZE, _AT, _SIZE, *(_AT,) * 3)),
+    "find_indents": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT)),
+    "close_lines": (None, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "find_alone": (_SIZE, (_AT, _AT, _AT, _SIZE, _AT, _SIZE, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
     "find_macros": (_SIZE, (_AT, _AT, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
     "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 3, _SIZE, _AT)),
