@@ -164,7 +164,7 @@ def find_newlines(text: bytes) -> array[int]:
     >>> find_newlines(b"a\nb\n").tolist()
     [1, 3]
     """
-    places = array("q", bytes(8 * text.count(b"\n")))
+    places = array("q", bytes(8 * library().count_newlines(text, len(text))))
     library().find_newlines(text, len(text), len(places), places.buffer_info()[0])
     return places
 

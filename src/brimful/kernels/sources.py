@@ -67,7 +67,7 @@ def find_indents(code: bytes) -> tuple[Numbers, Numbers]:
     >>> [each.tolist() for each in find_indents(b"a\n\n  b")]
     [[0, 3], [0, 5]]
     """
-    most = code.count(b"\n") + 1
+    most = library().count_newlines(code, len(code)) + 1
     starts, firsts = np.empty(most, np.int64), np.empty(most, np.int64)
     count = library().find_indents(code, len(code), most, address_of(starts), address_of(firsts))
     return starts[:count], firsts[:count]

@@ -706,7 +706,7 @@ class StoredSnapshot(ComparedElsewhere):
         """The ranges in which a document is stored."""
         return [(start, start + size) for _, _, start, size in self._extents(number)]
 
-    def _find_extents(self, number: int) -> list[tuple[int, int, int, int]]:
+    def _find_extents(self, number: int) -> tuple[tuple[int, int, int, int], ...]:
         """Segment, base, start and length of a document's extents, in order."""
         found: list[tuple[int, int, int, int]] = []
         for segment in self._segments.values():
@@ -716,7 +716,7 @@ class StoredSnapshot(ComparedElsewhere):
             for at in segment.extents_of(number).tolist():  # mostly one
                 base = int(bases[at])
                 found.append((segment.number, base, int(starts[at]), int(ends[at]) - base))
-        return sorted(found, key=lambda extent: (extent[2], extent[3]))
+        return tuple(sorted(found, key=lambda extent: (extent[2], extent[3])))
 
     def home(self, number: int) -> int:
         """The segment in which a document begins."""

@@ -494,8 +494,8 @@ _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
         rb"(?P<remark>(?<!\\)%[^\n]*+)",
     ),
     "roff": (
-        rb"\n(?P<macro>\.[ \t]*(?P<word>SH|SS|Sh|Ss)\b[ \t]*(?:\n|(?=[^\n])))",
-        rb"\n(?P<verbatim>\.[ \t]*(?P<open>nf|EX|Bd[ \t]+-literal|TS)\b)",
+        rb"\n\.[ \t]*(?P<macro>(?P<word>S[HShs])\b[ \t]*(?:\n|(?=[^\n])))",
+        rb"\n\.[ \t]*(?P<verbatim>(?P<open>nf|EX|Bd[ \t]+-literal|TS)\b)",
     ),
     "man": (_CAPITALS, rb"\n(?P<inset>[ ]{3}(?=[A-Z])\w[^\n]{0,60}\r?(?=\n[ ]{7,}\S))"),
     "wiki": (_WIKI, rb"\n(?P<item>[*#:;]{1,6}+[ \t]*(?=\S))", rb"\n(?P<braces>\{\|)"),
@@ -541,8 +541,10 @@ def _pattern(form: _Format) -> re.Pattern[bytes]:
 
 
 def _of_lines(marks: Iterable[bytes]) -> re.Pattern[bytes]:
-    """The newline before marks is written once, so that the engine jumps from line to line."""
-    return re.compile(rb"\n(?:" + b"|".join(mark.removeprefix(rb"\n") for mark in marks) + rb")")
+    """What stands before all marks, a newline at least, is written once, so that the engine jumps from line to line."""
+    marks = list(marks)
+    before = next(each for each in (rb"\n\.[ \t]*", rb"\n") if all(mark.startswith(each) for mark in marks))
+    return re.compile(before + rb"(?:" + b"|".join(mark.removeprefix(before) for mark in marks) + rb")")
 
 
 @cache
