@@ -56,8 +56,8 @@ def test_a_speaker_stands_before_a_colon_and_a_blank(content):
 
 @given(st.lists(st.sampled_from([b"\n", b"tea", b"\r"])).map(b"".join))
 def test_newlines_are_found(content):
-    """Every one of them, in order, and as many between two places."""
+    """Every one of them, in order, and as many before a place."""
     assert kernels.find_newlines(content).tolist() == [at for at, byte in enumerate(content) if byte == 10]
     content *= 150
-    for start, end in ((0, len(content)), (7, 400), (5, 2), (0, len(content) + 9)):
-        assert kernels.count_newlines(content, start, end) == content[start:end].count(b"\n")
+    for end in (0, 7, 400, len(content), len(content) + 9):
+        assert kernels.count_newlines(content, end) == content[:end].count(b"\n")

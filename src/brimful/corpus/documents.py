@@ -182,8 +182,8 @@ class Document(_WorkedOut):
         """First and last line (from 1) that `[start, end)` touches."""
         last = max(start, end - 1)
         if self._newlines is None and len(self.content) <= _COUNTED:
-            first = kernels.count_newlines(self.content, 0, start)
-            return first + 1, first + kernels.count_newlines(self.content, start, last) + 1
+            first = kernels.count_newlines(self.content, start)
+            return first + 1, first + self.content.count(b"\n", start, last) + 1
         ends = self._line_ends()
         first = bisect_left(ends, start)
         return first + 1, bisect_left(ends, last, first) + 1

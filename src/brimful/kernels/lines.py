@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Numbers, address_in, address_of, library, numbers_of
+from brimful.kernels import Numbers, address_of, library, numbers_of
 
 NEWLINES = b"\n" * 16
 """What must stand behind a text of lines, so that every look ahead stays inside."""
@@ -164,20 +164,18 @@ def find_newlines(text: bytes) -> array[int]:
     >>> find_newlines(b"a\nb\n").tolist()
     [1, 3]
     """
-    places = array("q", bytes(8 * library().count_newlines(text, len(text))))
+    places = array("q", bytes(8 * count_newlines(text, len(text))))
     library().find_newlines(text, len(text), len(places), places.buffer_info()[0])
     return places
 
 
-def count_newlines(text: bytes, start: int, end: int) -> int:
-    r"""How many newlines stand between two places of a text.
+def count_newlines(text: bytes, end: int) -> int:
+    r"""How many newlines a text has before a place.
 
-    >>> count_newlines(b"a\nb\n", 0, 3), count_newlines(b"a\nb\n", 2, 9)
-    (1, 1)
+    >>> count_newlines(b"a\nb\n", 3), count_newlines(b"a\nb\n", 9)
+    (1, 2)
     """
-    start = max(start, 0)
-    size = min(end, len(text)) - start
-    return int(library().count_newlines(address_in(text) + start, size)) if size > 0 else 0
+    return int(library().count_newlines(text, min(end, len(text))))
 
 
 def has_speaker(text: bytes, names: bytes) -> bool:

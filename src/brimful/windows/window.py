@@ -425,7 +425,8 @@ class Window(_WorkedOut):
         _copy(self, window)
         for name, value in values.items():
             setattr(window, name, value)
-        for name, value_of in _LEFT:
+        stays = self.document is not None and self.text and "text" not in values and "document" not in values
+        for name, value_of in _LEFT_IN_PLACE if stays else _LEFT:
             if name not in values:
                 try:  # noqa: SIM105  (a context takes as long as the rest)
                     setattr(window, name, value_of(self))
@@ -481,6 +482,8 @@ _OPEN = open_twin(Window)
 _LATER = ("seams", "coherence")
 _LEFT = tuple((name, vars(Window)[name].__get__) for name in _LATER)
 """With what reads each as it is, without asking for what was left for later."""
+_LEFT_IN_PLACE = (*_LEFT, *((name, vars(_WorkedOut)[name].__get__) for name in ("id", "lines", "span")))
+"""And of what its document and range alone say."""
 _copy = copier([each.name for each in fields(Window) if each.name not in _LATER])
 
 
