@@ -17,7 +17,7 @@ from brimful.errors import MissingPartError, install
 from brimful.patterns import compiled
 from brimful.text import joints as fitting
 from brimful.text import token_tables
-from brimful.text.joints import last_joint, next_joint, words
+from brimful.text.joints import is_joint, last_joint, next_joint, words
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -300,19 +300,17 @@ class BpeMeasure:
             return self
         if not self._head:
             return other
-        between = (self._head if self._tail is None else self._tail) + other._head
-        if self._tail is None:
-            head_end = next_joint(between) or len(between)
-            head, between = between[:head_end], between[head_end:]
-            if not between and tail is None:
-                return BpeMeasure(counter, head, 0, None)
-        else:
-            head = self._head
-        if tail is None:
-            tail_start = last_joint(between)
-            between, tail = between[:tail_start], between[tail_start:]
         inner = self._inner + other._inner
-        return BpeMeasure(counter, head, inner + (counter.short_run(between) if between else 0), tail)
+        # Neither a head nor a tail has a joint inside: where they meet is the only place for one.
+        if self._tail is None:
+            if not is_joint(self._head[-1] + other._head[0]):
+                return BpeMeasure(counter, self._head + other._head, inner, tail)
+            if tail is None:
+                return BpeMeasure(counter, self._head, inner, other._head)
+            return BpeMeasure(counter, self._head, inner + counter.short_run(other._head), tail)
+        if is_joint(self._tail[-1] + other._head[0]):
+            return BpeMeasure(counter, self._head, inner + counter.short_run(self._tail), other._head)
+        return BpeMeasure(counter, self._head, inner, self._tail + other._head)
 
     def _count(self) -> int:
         # A head stands at the text's start, so it is counted as a text of its own.
