@@ -318,8 +318,8 @@ class BpeMeasure:
         return tokens + self._counter.short_run(self._tail) if self._tail else tokens
 
 
-_in_parts: Callable[[BpeMeasure], tuple[BpeCounter, str, int, str | None]]
-_in_parts = attrgetter("_counter", "_head", "_inner", "_tail")
+_Parts = tuple[BpeCounter, str, int, str | None]
+_in_parts: Callable[[BpeMeasure], _Parts] = attrgetter("_counter", "_head", "_inner", "_tail")
 
 
 def tokens_in_row(measures: Iterable[BpeMeasure]) -> int:
