@@ -189,10 +189,9 @@ class Asked:
         self, hits: Sequence[Hit], line: int, tokens: int, *, below: int = 0
     ) -> Sequence[Window | Cluster]:
         """Windows of the hits above the line, and of so many below it each by itself."""
-        shown, next_ones = hits[:line], hits[line : line + below]
-        known = self._known([*shown, *next_ones], tokens, as_stored=True)
+        known = self._known(hits[: line + below], tokens, as_stored=True)
         least_bytes = SCRAP_BYTES if tokens >= LARGE_TOKENS else 0
-        return self._linked(self._window_cache.windows(shown, next_ones, known, least_bytes=least_bytes))
+        return self._linked(self._window_cache.windows(hits, line, known, below=below, least_bytes=least_bytes))
 
     def _shared_out(self, found: Found, limit: int, room: Budget) -> tuple[Context, Found]:
         """What the seeds' sizings show: the budget is shared out, and what is saved is given to more hits.
@@ -341,7 +340,8 @@ class Asked:
             for hit in hits
             if not any(each.start < hit.end and hit.start < each.end for each in spans.get(hit.path, ()))
         ]
-        windows = self._window_cache.windows((), apart, self._known(apart, tokens, as_stored=True))
+        known = self._known(apart, tokens, as_stored=True)
+        windows = self._window_cache.windows(apart, 0, known, below=len(apart))
         return [window.changed(sequence=_place(window, spans.get(window.path, ()))) for window in windows]
 
     def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:

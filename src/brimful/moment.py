@@ -472,6 +472,7 @@ class Corpus:
             },
             corrections=found.corrections,
             run={"version": VERSION, "time": int(time.time())},
+            later=True,
         )
         return replace(context, receipt=receipt)
 

@@ -23,7 +23,7 @@ def test_the_same_windows_as_inflate_makes():
     for line in (3, 7, 1, 5, 4, 6, 2):
         above, below = ranked[:line], ranked[line : line + 2]
         expected = inflate(above, known, sizing="field", below=below)
-        found = tide.windows(above, below, known)
+        found = tide.windows(ranked, line, known, below=2)
         assert found == expected.windows
         assert [window.sequence for window in found] == [window.sequence for window in expected.windows]
 
@@ -31,8 +31,8 @@ def test_the_same_windows_as_inflate_makes():
 def test_a_window_is_made_once():
     """What the line's move leaves as it was is the same object."""
     tide, ranked, known = WindowCache(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
-    first = {window.id: window for window in tide.windows(ranked[:3], (), known)}
-    again = {window.id: window for window in tide.windows(ranked[:6], (), known)}
+    first = {window.id: window for window in tide.windows(ranked, 3, known)}
+    again = {window.id: window for window in tide.windows(ranked, 6, known)}
     shared = first.keys() & again.keys()
     assert shared
     assert all(first[each].text is again[each].text for each in shared)

@@ -125,8 +125,8 @@ Costs = dict[tuple[object, ...], tuple[Window | None, Measure]]
 """What windows cost, by all that is written of them, and what stands between them by its text. A window is kept with
 its cost, so that its place is no other's."""
 
-BlockCosts = dict[tuple[int, ...], tuple[Sequence[Window], Measure]]
-"""What blocks cost, by the places of their windows, which are kept with it."""
+BlockCosts = dict[tuple[object, ...], tuple[Sequence[Window | None], Measure | None]]
+"""What blocks cost, and what stands around their windows, by the places of these, which are kept with it."""
 
 _EDGE_TOKENS = 24  # more than what a format writes at the edges of a window, the lines of its neighbour included
 _NUMBER_TOKENS = 3  # that the number of a line may have more than another
@@ -262,21 +262,18 @@ class Layout:
 
     def cost_of(self, blocks: Iterable[Sequence[Window]]) -> int:
         """What blocks of windows would cost by themselves, added up from the first to the last."""
-        pieces: list[Measure | None] = []
-        for block in blocks:
-            pieces += [self._between_blocks if pieces else self._opening, self._cost_of_block(block)]
-        return tokens_of_all(*pieces, self._closing) if pieces else 0
+        pieces = [self._cost_of_block(block, is_first=not number) for number, block in enumerate(blocks)]
+        return tokens_of_all(self._opening, *pieces, self._closing) if pieces else 0
 
-    def _cost_of_block(self, block: Sequence[Window]) -> Measure:
-        """What a block costs; most are asked for again and again, with the same windows."""
-        key = (*map(id, block),)
+    def _cost_of_block(self, block: Sequence[Window], *, is_first: bool) -> Measure | None:
+        """What a block costs with the separator before it; most are asked for again and again."""
+        key = (is_first, *map(id, block))
         known = self._block_costs.get(key)
         if known is None:
-            pieces = [self._above(block[0].path, block[0])]
+            pieces = [None if is_first else self._between_blocks, self._above(block[0].path, block[0])]
             for before, window in pairwise(block):
-                lead = self._form.lead(before, window, self._showing)
-                pieces += [self._cost(before), self._written(lead)]
-            pieces += [self._cost(block[-1]), self._written(self._form.tail(block[-1], self._showing))]
+                pieces += [self._cost(before), self._between(before, window)]
+            pieces += [self._cost(block[-1]), self._below(block[-1])]
             known = self._block_costs[key] = block, _sum(*pieces)
         return known[1]
 
@@ -368,7 +365,7 @@ class Layout:
 
     def _meet(self, left: _Run, right: _Run) -> _Run:
         """Two runs side by side, with what is written between them."""
-        between = self._written(self._form.lead(left.last, right.first, self._showing))
+        between = self._between(left.last, right.first)
         return _Run(left.first, right.last, _sum(left.cost, between, right.cost))
 
     def _cost(self, window: Window) -> Measure:
@@ -415,12 +412,34 @@ class Layout:
         if run is None:
             return []
         above = self._above(self._paths[block], run.first)
-        return [above, run.cost, self._written(self._form.tail(run.last, self._showing))]
+        return [above, run.cost, self._below(run.last)]
 
     def _above(self, path: str, first: Window) -> Measure | None:
         """What is written above the first window of a block."""
-        head = Fragment(self._form.head(path, first, self._showing))
-        return self._written([head, *self._form.lead(None, first, self._showing)])
+        key = (path, id(first))
+        known = self._block_costs.get(key)
+        if known is None:
+            head = Fragment(self._form.head(path, first, self._showing))
+            written = self._written([head, *self._form.lead(None, first, self._showing)])
+            known = self._block_costs[key] = (first,), written
+        return known[1]
+
+    def _between(self, before: Window, window: Window) -> Measure | None:
+        """What is written between two windows of a block."""
+        key = (id(before), id(window))
+        known = self._block_costs.get(key)
+        if known is None:
+            written = self._written(self._form.lead(before, window, self._showing))
+            known = self._block_costs[key] = (before, window), written
+        return known[1]
+
+    def _below(self, last: Window) -> Measure | None:
+        """What is written below the last window of a block."""
+        key = ("", id(last))  # no document's path
+        known = self._block_costs.get(key)
+        if known is None:
+            known = self._block_costs[key] = (last,), self._written(self._form.tail(last, self._showing))
+        return known[1]
 
     def _written(self, fragments: Sequence[Fragment]) -> Measure | None:
         """The measure of what is written around windows: the same few texts again and again."""

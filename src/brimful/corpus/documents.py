@@ -16,6 +16,7 @@ from blake3 import blake3
 
 from brimful.classes import dataclass, open_twin
 from brimful.errors import DocumentError, ScoreError, SpanError, choose, did_you_mean
+from brimful.kernels import lines as kernels
 from brimful.text.kinds import Kind, kind_of
 from brimful.text.outline import Outline
 from brimful.text.outline import outline as outline_of
@@ -27,8 +28,11 @@ _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 
-SPEAKERS = (b"Z): ", b"Assistant: ", b"User: ")
-"""What stands behind whoever speaks, as loaders write messages down: a time, or a part in a conversation."""
+SPEAKERS = b"Z)\nAssistant\nUser\n"
+"""What stands before the colon behind whoever speaks, as loaders write messages down: a time, or a part in a
+conversation. Each has a newline behind it."""
+_COUNTED = 1 << 17
+"""Up to so many bytes lines are counted anew for each place: of few places that takes less than to find them all."""
 _LOOKED_THROUGH = 1 << 17
 """A document with more bytes is not looked through for them: it may be a conversation, and near a window that shows."""
 
@@ -146,7 +150,7 @@ class Document(_WorkedOut):
             if name == "outline":
                 found: object = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
             elif name == "speaks":
-                found = len(self.content) > _LOOKED_THROUGH or any(sign in self.content for sign in SPEAKERS)
+                found = len(self.content) > _LOOKED_THROUGH or kernels.has_speaker(self.content, SPEAKERS)
             else:
                 raise AttributeError(f"a document has no {name!r}")
             object.__setattr__(self, name, found)
@@ -176,9 +180,13 @@ class Document(_WorkedOut):
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line (from 1) that `[start, end)` touches."""
+        last = max(start, end - 1)
+        if self._newlines is None and len(self.content) <= _COUNTED:
+            first = kernels.count_newlines(self.content, start)
+            return first + 1, first + self.content.count(b"\n", start, last) + 1
         ends = self._line_ends()
         first = bisect_left(ends, start)
-        return first + 1, bisect_left(ends, max(start, end - 1), first) + 1
+        return first + 1, bisect_left(ends, last, first) + 1
 
     @property
     def line_count(self) -> int:
@@ -207,9 +215,7 @@ class Document(_WorkedOut):
 
     def _line_ends(self) -> array[int]:
         if self._newlines is None:
-            codes = np.frombuffer(self.content, np.uint8)
-            ends = np.flatnonzero(codes == ord("\n")).astype(np.int64, copy=False)
-            object.__setattr__(self, "_newlines", array("q", ends.tobytes()))
+            object.__setattr__(self, "_newlines", kernels.find_newlines(self.content))
         assert self._newlines is not None
         return self._newlines
 

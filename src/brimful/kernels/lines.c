@@ -386,6 +386,49 @@ EXPORT void count_speech(const uint8_t *text, int64_t size, int64_t *counts)
         }
 }
 
+/* Where the newlines of a text stand, the first `most` of them. Returns how many were found. */
+EXPORT int64_t find_newlines(const uint8_t *text, int64_t size, int64_t most, int64_t *places)
+{
+    const uint8_t *at = text, *end = text + size;
+    int64_t count = 0;
+    for (; count < most && at < end && (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        places[count++] = at - text;
+    return count;
+}
+
+/* How many newlines a text has; so few at a time that their number is a byte's. */
+EXPORT int64_t count_newlines(const uint8_t *text, int64_t size)
+{
+    enum { FEW = 192 };
+    int64_t count = 0, at = 0;
+    for (; at + FEW <= size; at += FEW) {
+        uint8_t found = 0;
+        for (int byte = 0; byte < FEW; byte++)
+            found += text[at + byte] == '\n';
+        count += found;
+    }
+    for (; at < size; at++)
+        count += text[at] == '\n';
+    return count;
+}
+
+/* Whether one of some names stands in a text with a colon and a blank behind it; each has a newline behind it. */
+EXPORT int64_t has_speaker(const uint8_t *text, int64_t size, const uint8_t *names, int64_t all)
+{
+    const uint8_t *at = text, *end = text + size;
+    for (; end - at > 1 && (at = memchr(at, ':', (size_t)(end - at - 1))); at++) {
+        if (at[1] != ' ')
+            continue;
+        for (int64_t begin = 0, length; begin < all; begin += length + 1) {
+            const uint8_t *behind = memchr(names + begin, '\n', (size_t)(all - begin));
+            length = behind ? behind - names - begin : all - begin;
+            if (at - text >= length && !memcmp(at - length, names + begin, (size_t)length))
+                return 1;
+        }
+    }
+    return 0;
+}
+
 /* Whether one of some commands begins behind the backslash at `at`, all of it before `end`; each has a newline behind
  * it. */
 static int begins_word(const uint8_t *at, const uint8_t *end, const uint8_t *words, int64_t all, uint8_t ignored)

@@ -1,8 +1,9 @@
-"""Lines and sentences of a text, where it may be cut, and whether it is code (lines.c)."""
+"""Lines and sentences of a text, where it and data may be cut, and whether it is code (lines.c, records.c)."""
 
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -89,6 +90,38 @@ def divide_cuts(units: Numbers, sections: Numbers, *, limit: int) -> Numbers | N
     return made[:count] if count >= 0 else None
 
 
+def cut_stretches(text: bytes, starts: Numbers, ends: Numbers, *, aim: int, limit: int, by_line: bool) -> Numbers:
+    """Cuts inside of stretches longer than `aim`, so that pieces come near it; where `by_line`, at lines.
+
+    Only lines of more than `limit` bytes are cut inside then.
+    """
+    starts, ends = _check_texts(text, starts, ends)
+    if not 1 < aim <= limit:
+        raise ValueError("pieces of a stretch have 2 bytes at least, and as many as the limit at most")
+    most = int((ends - starts).sum()) // max(aim // 8, 1) + len(starts)
+    while True:
+        cuts = np.empty(most, np.int64)
+        given = (text, address_of(starts), address_of(ends), len(starts), aim, limit, by_line, most)
+        count = library().cut_stretches(*given, address_of(cuts))
+        if count >= 0:
+            return cuts[:count]
+        most *= 8
+
+
+def find_json_signs(text: bytes) -> Numbers:
+    r"""Where commas, brackets and braces stand outside of the strings of JSON, none of which goes on over a line.
+
+    >>> find_json_signs(b'[",", "\\",", 1]').tolist()
+    [0, 4, 11, 14]
+    """
+    most, state, parts = len(text) // 8 + 64, np.zeros(1, np.int64), list[Numbers]()
+    while not parts or state[0] < len(text):
+        places = np.empty(most, np.int64)
+        count = library().find_json_signs(text, len(text), most, address_of(state), address_of(places))
+        parts.append(places[:count])
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 def count_until(edges: Numbers, values: Numbers) -> Numbers:
     """How many of some edges lie at or before each of some values; both ascend.
 
@@ -123,6 +156,36 @@ def count_speech(text: bytes) -> tuple[int, int, int]:
     library().count_speech(text, len(text), address_of(counts))
     lines, paragraphs, signs = counts.tolist()
     return lines, paragraphs, signs
+
+
+def find_newlines(text: bytes) -> array[int]:
+    r"""Where the newlines of a text stand.
+
+    >>> find_newlines(b"a\nb\n").tolist()
+    [1, 3]
+    """
+    places = array("q", bytes(8 * count_newlines(text, len(text))))
+    library().find_newlines(text, len(text), len(places), places.buffer_info()[0])
+    return places
+
+
+def count_newlines(text: bytes, end: int) -> int:
+    r"""How many newlines a text has before a place.
+
+    >>> count_newlines(b"a\nb\n", 3), count_newlines(b"a\nb\n", 9)
+    (1, 2)
+    """
+    return int(library().count_newlines(text, min(end, len(text))))
+
+
+def has_speaker(text: bytes, names: bytes) -> bool:
+    r"""Whether one of some names, each with a newline behind it, stands in a text with a colon and a blank behind it.
+
+    >>> has_speaker(b"Ada: Tea?", b"Ada\nBob\n"), has_speaker(b"Ada:", b"Ada\nBob\n")
+    (True, False)
+    """
+    _check_words(names)
+    return bool(library().has_speaker(text, len(text), names, len(names)))
 
 
 def find_alone(

@@ -208,3 +208,39 @@ EXPORT int64_t pair_brackets(const uint8_t *code, int64_t size, const int8_t *tu
     }
     return count;
 }
+
+/* The lines of a source that have words: where each starts, and its first word. The columns have room for `most`.
+ * Returns how many there are. */
+EXPORT int64_t find_indents(const uint8_t *code, int64_t size, int64_t most, int64_t *starts, int64_t *firsts)
+{
+    int64_t count = 0;
+    for (int64_t start = 0; start < size && count < most;) {
+        int64_t first = start;
+        while (first < size && (code[first] == ' ' || code[first] == '\t'))
+            first++;
+        if (first == size)
+            break;
+        if (code[first] != ' ' && (code[first] < '\t' || code[first] > '\r')) {
+            starts[count] = start;
+            firsts[count++] = first;
+        }
+        const uint8_t *newline = memchr(code + first, '\n', (size_t)(size - first));
+        start = newline ? newline - code + 1 : size;
+    }
+    return count;
+}
+
+/* Of some lines, in order, the number of the first one below each that is indented no more; `count` where none is. */
+EXPORT void close_lines(const int64_t *columns, int64_t count, const int64_t *lines, int64_t many, int64_t *opened,
+                        int64_t *found)
+{
+    int64_t open = 0, each = 0;
+    for (int64_t line = many ? lines[0] : count; line < count && (open || each < many); line++) {
+        while (open && columns[lines[opened[open - 1]]] >= columns[line])
+            found[opened[--open]] = line;
+        for (; each < many && lines[each] == line; each++)
+            opened[open++] = each;
+    }
+    while (open)
+        found[opened[--open]] = count;
+}

@@ -1,11 +1,11 @@
-"""Strings, comments and brackets of a source (sources.c)."""
+"""Strings, comments, brackets and indented lines of a source (sources.c)."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Numbers, address_of, library
+from brimful.kernels import Numbers, address_of, library, numbers_of
 
 LINE, BLOCK, RAW, TRIPLE, CHARACTERS, SHORT, REST, DIRECTIVE, QUOTED = (1 << bit for bit in range(9))
 """What may begin with a byte, tried in this order; sources.c says what each is."""
@@ -59,3 +59,30 @@ def pair_brackets(code: bytes, turns: bytes) -> tuple[Numbers, NDArray[np.int32]
         if count <= most:
             return places[:count], depths[: count + 1], closes[:count]
         most = min(len(code), 8 * most)
+
+
+def find_indents(code: bytes) -> tuple[Numbers, Numbers]:
+    r"""The lines of a source that have words: where each starts, and its first word.
+
+    >>> [each.tolist() for each in find_indents(b"a\n\n  b")]
+    [[0, 3], [0, 5]]
+    """
+    most = library().count_newlines(code, len(code)) + 1
+    starts, firsts = np.empty(most, np.int64), np.empty(most, np.int64)
+    count = library().find_indents(code, len(code), most, address_of(starts), address_of(firsts))
+    return starts[:count], firsts[:count]
+
+
+def close_lines(columns: Numbers, lines: Numbers) -> Numbers:
+    """Of some lines, in order, the number of the first one below each that is indented no more.
+
+    >>> close_lines(np.array([0, 4, 8, 4, 0]), np.array([0, 1, 4])).tolist()
+    [4, 3, 5]
+    """
+    columns, lines = numbers_of(columns), numbers_of(lines)
+    if len(lines) and not (lines[0] >= 0 and lines[-1] < len(columns) and (lines[1:] >= lines[:-1]).all()):
+        raise ValueError("lines must be some of those whose columns are known, in order")
+    opened, found = np.empty(len(lines), np.int64), np.empty(len(lines), np.int64)
+    given = (address_of(columns), len(columns), address_of(lines), len(lines))
+    library().close_lines(*given, address_of(opened), address_of(found))
+    return found

@@ -200,7 +200,7 @@ class StoredSegment:
     def extents_of(self, document: int) -> Numbers:
         """Which of the extents are a document's, in their order."""
         order, documents = self._by_document
-        first, last = documents.searchsorted((document, document + 1))
+        first, last = documents.searchsorted(np.array((document, document + 1), documents.dtype))
         return order[first:last]
 
     @cached_property
@@ -706,18 +706,17 @@ class StoredSnapshot(ComparedElsewhere):
         """The ranges in which a document is stored."""
         return [(start, start + size) for _, _, start, size in self._extents(number)]
 
-    def _find_extents(self, number: int) -> list[tuple[int, int, int, int]]:
+    def _find_extents(self, number: int) -> tuple[tuple[int, int, int, int], ...]:
         """Segment, base, start and length of a document's extents, in order."""
         found: list[tuple[int, int, int, int]] = []
         for segment in self._segments.values():
             if not segment.lowest <= number <= segment.highest:
                 continue
             bases, ends, _, starts = segment.extents
-            at = segment.extents_of(number)
-            sizes = ends[at] - bases[at]
-            places = zip(bases[at].tolist(), starts[at].tolist(), sizes.tolist(), strict=True)
-            found += [(segment.number, *place) for place in places]
-        return sorted(found, key=lambda extent: (extent[2], extent[3]))
+            for at in segment.extents_of(number).tolist():  # mostly one
+                base = int(bases[at])
+                found.append((segment.number, base, int(starts[at]), int(ends[at]) - base))
+        return tuple(sorted(found, key=lambda extent: (extent[2], extent[3])))
 
     def home(self, number: int) -> int:
         """The segment in which a document begins."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, final
 from unicodedata import category, normalize
@@ -16,7 +17,7 @@ from brimful.errors import MissingPartError, install
 from brimful.patterns import compiled
 from brimful.text import joints as fitting
 from brimful.text import token_tables
-from brimful.text.joints import last_joint, next_joint, words
+from brimful.text.joints import is_joint, last_joint, next_joint, words
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -190,7 +191,7 @@ class BpeCounter:
         self._lead = "a" if vocabulary in _SPACE_FIRST else ""
         self._word_by_word = vocabulary in _WORD_BY_WORD
         self._memory = _Memory(self._tokens_of_word if self._word_by_word else self.run)
-        self._measured: tuple[str, _BpeMeasure | None] = ("", None)  # the last one
+        self._measured: tuple[str, BpeMeasure | None] = ("", None)  # the last one
         # What `run` says, remembered if the text is short.
         self.short_run: Callable[[str], int] = self.run if self._word_by_word else self._memory.__getitem__
 
@@ -227,14 +228,14 @@ class BpeCounter:
         """The text's joints, some 64 characters apart, with the tokens up to each."""
         return _BpeText(self, text)
 
-    def measure(self, text: str) -> _BpeMeasure:
+    def measure(self, text: str) -> BpeMeasure:
         """The text's ends up to their nearest joints, and the tokens between."""
         before, measure = self._measured
         if text is before and measure is not None:  # who asks for a bound first asks for all of it then
             return measure
         if not text.isascii():
             fitting.utf8(text)  # says where it can't be counted
-        measure = _BpeMeasure.of(self, text)
+        measure = BpeMeasure.of(self, text)
         self._measured = text, measure
         return measure
 
@@ -252,7 +253,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 @final
-class _BpeMeasure:
+class BpeMeasure:
     """A text as its head up to a joint, the tokens from there to a later joint, and its tail.
 
     Without a joint there is no tail. Adding re-reads only the tail of the one and the head of the other.
@@ -288,35 +289,56 @@ class _BpeMeasure:
             self._tokens = self._count()
         return self._tokens
 
-    def __add__(self, other: _BpeMeasure) -> _BpeMeasure:
-        if type(other) is not _BpeMeasure or other._counter is not self._counter:
+    def __add__(self, other: BpeMeasure) -> BpeMeasure:
+        if type(other) is not BpeMeasure or other._counter is not self._counter:
             return NotImplemented
         counter, tail = self._counter, other._tail
         if self._tail is not None and tail is not None:  # most have joints
             inner = self._inner + counter.short_run(self._tail + other._head) + other._inner
-            return _BpeMeasure(counter, self._head, inner, tail)
+            return BpeMeasure(counter, self._head, inner, tail)
         if not other._head:
             return self
         if not self._head:
             return other
-        between = (self._head if self._tail is None else self._tail) + other._head
-        if self._tail is None:
-            head_end = next_joint(between) or len(between)
-            head, between = between[:head_end], between[head_end:]
-            if not between and tail is None:
-                return _BpeMeasure(counter, head, 0, None)
-        else:
-            head = self._head
-        if tail is None:
-            tail_start = last_joint(between)
-            between, tail = between[:tail_start], between[tail_start:]
         inner = self._inner + other._inner
-        return _BpeMeasure(counter, head, inner + (counter.short_run(between) if between else 0), tail)
+        # Neither a head nor a tail has a joint inside: where they meet is the only place for one.
+        if self._tail is None:
+            if not is_joint(self._head[-1] + other._head[0]):
+                return BpeMeasure(counter, self._head + other._head, inner, tail)
+            if tail is None:
+                return BpeMeasure(counter, self._head, inner, other._head)
+            return BpeMeasure(counter, self._head, inner + counter.short_run(other._head), tail)
+        if is_joint(self._tail[-1] + other._head[0]):
+            return BpeMeasure(counter, self._head, inner + counter.short_run(self._tail), other._head)
+        return BpeMeasure(counter, self._head, inner, self._tail + other._head)
 
     def _count(self) -> int:
         # A head stands at the text's start, so it is counted as a text of its own.
         tokens = self._counter.count(self._head) + self._inner
         return tokens + self._counter.short_run(self._tail) if self._tail else tokens
+
+
+_Parts = tuple[BpeCounter, str, int, str | None]
+_in_parts: Callable[[BpeMeasure], _Parts] = attrgetter("_counter", "_head", "_inner", "_tail")
+
+
+def tokens_in_row(measures: Iterable[BpeMeasure]) -> int:
+    """The tokens of texts one after the other, as their sum has them: no measure is made where texts have joints.
+
+    >>> counter = BpeCounter("o200k_base")
+    >>> tokens_in_row(counter.measure(text) for text in ("Fills the con", "text to the", " brim."))
+    8
+    """
+    first, *others = measures
+    counter, head, inner, tail = _in_parts(first)
+    for other in others:
+        of_other, between, more, end = _in_parts(other)
+        if tail is not None and end is not None and of_other is counter:
+            inner += counter.short_run(tail + between) + more
+            tail = end
+        else:
+            _, head, inner, tail = _in_parts(BpeMeasure(counter, head, inner, tail) + other)
+    return BpeMeasure(counter, head, inner, tail).tokens
 
 
 @final

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from brimful.errors import BudgetError, DocumentError, SpanError
@@ -67,6 +68,16 @@ def last_joint(text: str) -> int:
     """
     joint = (_ASCII_LAST if text.isascii() else _LAST).match(text)
     return joint.end() if joint else 0
+
+
+@lru_cache(maxsize=4_096)
+def is_joint(pair: str) -> bool:
+    """Whether a joint lies between two characters: those around it decide alone.
+
+    >>> is_joint("o "), is_joint("br")
+    (True, False)
+    """
+    return next_joint(pair) == 1
 
 
 def words(text: str) -> list[str]:

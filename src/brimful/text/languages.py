@@ -11,10 +11,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from brimful.kernels.sources import close_lines
 from brimful.patterns import compiled
 from brimful.text.declarations import NAME, REACH, Found, Head, Source, family_of, heads_in, line_end, rule_of, trimmed
 from brimful.text.masking import Brackets, Indentation, Masked, before_blanks
-from brimful.text.outline import FILLED, merged
+from brimful.text.outline import FILLED
 
 # ---- columns: Which definitions does a source hold whose bodies end by the column of a line?
 #
@@ -60,45 +61,12 @@ _CLOSERS = {
 }
 
 
-_FEW_COLUMNS = 12
-
-
 def _closing_lines(lines: Indentation, starts: list[int]) -> list[int]:
-    """For each definition the number of the first line below that is indented no more."""
+    """For each definition, in order, the number of the first line below that is indented no more."""
     if not starts or not lines.starts:
         return [0] * len(starts)
-    columns, count = lines.columns_of_lines, len(lines.columns)
-    numbers = np.array([lines.line_of(start) for start in starts], np.int64)
-    own = columns[numbers]
-    several = merged(own)
-    if len(several) > _FEW_COLUMNS:
-        return _closing_one_by_one(lines, starts)
-    found = np.empty(len(starts), np.int64)
-    for column in several.tolist():
-        outer = np.append(np.flatnonzero(columns <= column), count)
-        chosen = own == column
-        found[chosen] = outer[outer.searchsorted(numbers[chosen], side="right")]
-    return found.tolist()
-
-
-def _closing_one_by_one(lines: Indentation, starts: list[int]) -> list[int]:
-    """The same in one pass, however many columns there are."""
-    numbers = [lines.line_of(start) for start in starts]
-    found = [len(lines.starts)] * len(starts)
-    columns = lines.columns
-    opened: list[int] = []
-    most = max((columns[number] for number in numbers if number < len(columns)), default=-1)
-    each = 0
-    for number, column in enumerate(columns):
-        if column > most:
-            continue
-        while opened and columns[numbers[opened[-1]]] >= column:
-            found[opened.pop()] = number
-        while each < len(numbers) and numbers[each] <= number:
-            if numbers[each] == number:
-                opened.append(each)
-            each += 1
-    return found
+    closing: list[int] = close_lines(lines.columns_of_lines, np.array(list(map(lines.line_of, starts)))).tolist()
+    return closing
 
 
 def _column_end(source: Source, head: Head, lines: Indentation, line: int, closer: re.Pattern[bytes] | None) -> int:

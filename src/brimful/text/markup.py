@@ -339,7 +339,10 @@ class PartedText:
     @property
     def titles(self) -> list[Title]:
         """All headings as they are found: only parts that have a line which may be one are read for them."""
-        parts = sorted({self._part_of(found.start()) for found in _titles().finditer(self._text)})
+        whole = np.zeros(1, np.int64), np.array([len(self._content)])
+        lines = kernels.find_alone(self._content, *whole, words=_CHAPTER_WORDS, commands=_COMMANDS, feeds=1)[2].tolist()
+        lines += [found.start() for found in _UNDERLINED.finditer(self._text)]
+        parts = sorted({self._part_of(line) for line in lines if _titles().match(self._text, line) is not None})
         return _or_page_heads(self._content, [each for part in parts for each in self._part(part)[0]])
 
     def passages_at(self, position: int) -> tuple[Passage, ...]:
@@ -491,8 +494,8 @@ _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
         rb"(?P<remark>(?<!\\)%[^\n]*+)",
     ),
     "roff": (
-        rb"\n(?P<macro>\.[ \t]*(?P<word>SH|SS|Sh|Ss)\b[ \t]*(?:\n|(?=[^\n])))",
-        rb"\n(?P<verbatim>\.[ \t]*(?P<open>nf|EX|Bd[ \t]+-literal|TS)\b)",
+        rb"\n\.[ \t]*(?P<macro>(?P<word>S[HShs])\b[ \t]*(?:\n|(?=[^\n])))",
+        rb"\n\.[ \t]*(?P<verbatim>(?P<open>nf|EX|Bd[ \t]+-literal|TS)\b)",
     ),
     "man": (_CAPITALS, rb"\n(?P<inset>[ ]{3}(?=[A-Z])\w[^\n]{0,60}\r?(?=\n[ ]{7,}\S))"),
     "wiki": (_WIKI, rb"\n(?P<item>[*#:;]{1,6}+[ \t]*(?=\S))", rb"\n(?P<braces>\{\|)"),
@@ -500,6 +503,7 @@ _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
     "text": (_WIKI, _SETEXT, _ALONE, _ITEM, _QUOTE, _ROWS, _DASHED),
 }  # fmt: skip
 _TITLES = (_WIKI, _SETEXT, _ALONE)  # of plain text
+_UNDERLINED = compiled(rb"\n {0,3}(?:==|--)")  # how the first two of these begin
 _PART = compiled(rb"\n\n(?=[0-9A-Za-z]{2})(?!\d{1,9}[.)])")
 _HTML = (
     rb"(?P<tag><h(?P<level>[1-6])\b)",
@@ -537,8 +541,10 @@ def _pattern(form: _Format) -> re.Pattern[bytes]:
 
 
 def _of_lines(marks: Iterable[bytes]) -> re.Pattern[bytes]:
-    """The newline before marks is written once, so that the engine jumps from line to line."""
-    return re.compile(rb"\n(?:" + b"|".join(mark.removeprefix(rb"\n") for mark in marks) + rb")")
+    """What stands before all marks, a newline at least, is written once, so that the engine jumps from line to line."""
+    marks = list(marks)
+    before = next(each for each in (rb"\n\.[ \t]*", rb"\n") if all(mark.startswith(each) for mark in marks))
+    return re.compile(before + rb"(?:" + b"|".join(mark.removeprefix(before) for mark in marks) + rb")")
 
 
 @cache
@@ -588,12 +594,28 @@ def read_messages(content: bytes) -> tuple[Message, ...]:
     >>> read_messages(b"Ada: Tea?\nBob: Yes.\nAda: Now.\n")[1]
     Message(start=10, end=20, speaker='Bob', time=None)
     """
-    if content.startswith(b"From ") and (starts := [found.start() for found in _MBOX.finditer(content)]):
+    if starts := _mails(content):
         edges = [*starts, len(content)]
         return tuple(_mail(content, start, end, content.find(b"\n", start) + 1) for start, end in pairwise(edges))
     if _is_mail(content):
         return (_mail(content, 0, len(content), 0),)
     return _chat(content)
+
+
+def has_messages(content: bytes) -> bool:
+    r"""Whether `read_messages` finds several: none of them is made for that.
+
+    >>> has_messages(b"Ada: Tea?\nBob: Yes.\nAda: Now.\n"), has_messages(b"From: Ada\nTo: Bob\n\nTea?\n")
+    (True, False)
+    """
+    if starts := _mails(content):
+        return len(starts) > 1
+    return not _is_mail(content) and _is_chat(content)
+
+
+def _mails(content: bytes) -> list[int]:
+    """Where the mails of a mailbox begin."""
+    return [found.start() for found in _MBOX.finditer(content)] if content.startswith(b"From ") else []
 
 
 def _is_mail(content: bytes) -> bool:
@@ -621,20 +643,9 @@ def _mail(content: bytes, start: int, end: int, position: int) -> Message:
 
 
 def _chat(content: bytes) -> tuple[Message, ...]:
-    """Most lines of the beginning are "Speaker: words", or the beginnings of most paragraphs are."""
-    sample = content[:_SAMPLE]
-    lines, below, signs = kernels.count_speech(sample)
-    paragraphs = below + 1
-
-    def are_enough(turns: int) -> bool:
-        return turns >= _LEAST and (turns * 2 >= lines or (turns * 10 >= paragraphs * 7 and paragraphs >= _LEAST))
-
-    # There are no more turns than signs, which are counted far faster than the pattern finds turns.
-    if not are_enough(signs) or not are_enough(sum(1 for _ in _TURN.finditer(b"\n" + sample))):
+    if not _is_chat(content):
         return ()
     turns = list(_TURN.finditer(b"\n" + content))
-    if _has_too_many_speakers(turns):
-        return ()
     edges = [turn.start() for turn in turns] + [len(content)]
     messages = []
     for turn, (start, end) in zip(turns, pairwise(edges), strict=True):
@@ -645,7 +656,20 @@ def _chat(content: bytes) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def _has_too_many_speakers(turns: list[re.Match[bytes]]) -> bool:
-    """Where every speaker speaks once these are keys of a list, not people."""
-    names = {turn["nick"] or turn["speaker"] for turn in turns}
-    return len(turns) > 2 * _LEAST and len(names) * 10 > len(turns) * 9
+def _is_chat(content: bytes) -> bool:
+    """Most lines of the beginning are "Speaker: words", or the beginnings of most paragraphs are.
+
+    Where every speaker speaks once these are keys of a list, not people.
+    """
+    sample = content[:_SAMPLE]
+    lines, below, signs = kernels.count_speech(sample)
+    paragraphs = below + 1
+
+    def are_enough(turns: int) -> bool:
+        return turns >= _LEAST and (turns * 2 >= lines or (turns * 10 >= paragraphs * 7 and paragraphs >= _LEAST))
+
+    # There are no more turns than signs, which are counted far faster than the pattern finds turns.
+    if not are_enough(signs) or not are_enough(sum(1 for _ in _TURN.finditer(b"\n" + sample))):
+        return False
+    speakers = [turn["nick"] or turn["speaker"] for turn in _TURN.finditer(b"\n" + content)]
+    return len(speakers) <= 2 * _LEAST or len(set(speakers)) * 10 <= len(speakers) * 9

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
-from operator import methodcaller
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from brimful.kernels.sources import (
     REST,
     SHORT,
     TRIPLE,
+    find_indents,
     mask_source,
     pair_brackets,
 )
@@ -541,14 +541,6 @@ def before_blanks(code: bytes, end: int) -> int:
     return max(start - _BLANKS, 0) + len(words) if start else 0
 
 
-_BLANKS_OF = methodcaller("span", 1)
-
-
-@lru_cache(maxsize=16)
-def _line_pattern(passing: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"\n([ \t]*+)(?=[^\s])" + (rb"(?!" + passing + rb")" if passing else b""))
-
-
 class Indentation:
     """The lines of a masked source that have words and stand in no bracket, each with its column.
 
@@ -561,13 +553,15 @@ class Indentation:
     """
 
     def __init__(self, code: bytes, brackets: Brackets | None, passing: bytes = b"") -> None:
-        found = map(_BLANKS_OF, _line_pattern(passing).finditer(b"\n" + code))
-        edges = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 2) - 1
-        starts, indents = edges[:, 0], edges[:, 1] - edges[:, 0]
-        columns = indents
+        starts, firsts = find_indents(code)
+        if passing:
+            passed = re.compile(passing).match
+            kept = np.array([passed(code, first) is None for first in firsts.tolist()], np.bool_)
+            starts, firsts = starts[kept], firsts[kept]
+        columns = indents = firsts - starts
         if b"\t" in code:
             tabs = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.frombuffer(code, np.uint8) == 9)))
-            columns = indents + (_TAB_WIDTH - 1) * (tabs[edges[:, 1]] - tabs[starts])
+            columns = indents + (_TAB_WIDTH - 1) * (tabs[firsts] - tabs[starts])
         if brackets is not None:
             level = brackets.depths_at(starts) <= 0
             starts, indents, columns = starts[level], indents[level], columns[level]

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from brimful.classes import NamedTuple, dataclass
 from brimful.kernels import lines as kernels
 from brimful.kernels.columns import unite
-from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 
 if TYPE_CHECKING:
@@ -46,9 +45,6 @@ FILLED = ~np.isin(np.arange(256), list(BLANKS))
 """By byte: is it something else than white space?"""
 
 _FEW = 200  # up to here a plain loop is faster than NumPy
-_CLAUSE = compiled(rb"(?:[,;:)\]}>](?=\s)|\xe3\x80\x81|\xef\xbc[\x8c\x9a\x9b]|\xd8[\x8c\x9b])\s*")
-_SENTENCE = compiled(rb"(?:[.!?](?=\s)|\xe3\x80\x82|\xef\xbc[\x81\x9f]|\xe0\xa5\xa4|\xd8\x9f|\xdb\x94)\s*")
-_WORD = compiled(rb"\s(?=\S)")
 
 
 class Heads(NamedTuple):
@@ -119,68 +115,12 @@ def break_long(content: bytes, cuts: Cuts, *, over: int = UNIT_AIM, by_line: boo
     """
     long = np.flatnonzero(cuts[1:] - cuts[:-1] > over)
     added = inner_cuts(content, cuts[long], cuts[long + 1], by_line=by_line)
-    return settle(content, np.concatenate((cuts, added))) if len(added) else cuts
+    return settle(content, merged(cuts, added)) if len(added) else cuts
 
 
 def inner_cuts(content: bytes, starts: Cuts, ends: Cuts, *, by_line: bool) -> Cuts:
     """Cuts inside every stretch, so that the pieces come near UNIT_AIM bytes."""
-    added: list[int] = []
-    for begin, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        start = begin
-        while end - start > UNIT_AIM:
-            cut = _line_cut(content, start, end) if by_line else _best_cut(content, start, end)
-            if not start < cut < end:
-                break
-            added.append(cut)
-            start = cut
-    return np.array(added, dtype=np.int64)
-
-
-def _best_cut(content: bytes, start: int, end: int) -> int:
-    """The best place to end a piece of [start, end): line, sentence, clause, word, code point."""
-    rest = end - start
-    want = rest // -(-rest // UNIT_AIM)
-    low, high = start + want // 2, start + min(UNIT_AIM, rest - want // 2)
-    newline = content.rfind(b"\n", low, high)
-    if newline >= 0:
-        return newline + 1
-    for pattern in (_SENTENCE, _CLAUSE):
-        cut = max((found.end() for found in pattern.finditer(content, low, high)), default=0)
-        if low < cut < end:
-            return cut
-    space = max(content.rfind(b" ", low, high), content.rfind(b"\t", low, high))
-    if space >= 0:
-        return space + 1
-    limit = min(start + UNIT_LIMIT, end)
-    if content[high] < 0x80 and (found := _WORD.search(content, high, limit)):
-        return found.end()
-    return _code_point(content, start, high)
-
-
-def _line_cut(content: bytes, start: int, end: int) -> int:
-    """A line start that ends a piece of [start, end); inside one long line, the best place there."""
-    rest = end - start
-    want = rest // -(-rest // UNIT_AIM)
-    blank = content.rfind(b"\n\n", start + want // 2, min(start + UNIT_AIM, end - 1))
-    if blank >= 0:
-        return blank + 2
-    newline = content.rfind(b"\n", start, min(start + UNIT_AIM, end - 1))
-    if newline >= start + want // 2:
-        return newline + 1
-    following = content.find(b"\n", start + UNIT_AIM, min(start + UNIT_LIMIT, end))
-    if following >= 0:
-        return following + 1
-    if newline >= start:
-        return newline + 1
-    return _best_cut(content, start, end) if rest > UNIT_LIMIT else end
-
-
-def _code_point(content: bytes, start: int, position: int) -> int:
-    """The nearest safe cut at or before `position`, or `position` itself in a run of stray bytes."""
-    for cut in range(position, max(position - 4, start), -1):
-        if _is_safe(content, cut):
-            return cut
-    return position
+    return kernels.cut_stretches(content, starts, ends, aim=UNIT_AIM, limit=UNIT_LIMIT, by_line=by_line)
 
 
 def gather(cuts: Cuts, *, aim: int = SECTION_AIM, forced: Cuts | None = None) -> Cuts:
@@ -354,6 +294,11 @@ class Outline:
         """The messages of a mail, a mailbox or a chat, in order."""
         return self.structure.messages
 
+    @cached_property
+    def has_messages(self) -> bool:
+        """Whether there are several."""
+        return len(self.messages) > 1
+
     def first_heading(self, start: int, end: int) -> int | None:
         """Where the first heading behind `start` begins, if that is before `end`; None where `start` is in one."""
         starts, ends = self._heading_places
@@ -519,11 +464,11 @@ class KnownOutline(Outline):
         return _Nested([title[0] for title, _ in kept], [end for _, end in kept], lambda at: heading_block(*kept[at]))
 
     @cached_property
-    def messages(self) -> tuple[Message, ...]:
-        """The messages of a mail, a mailbox or a chat, in order."""
-        from brimful.text.markup import read_messages
+    def has_messages(self) -> bool:
+        """Whether there are several, without making them."""
+        from brimful.text.markup import has_messages
 
-        return read_messages(self._content) if self.kind == "prose" and self.length <= LARGEST else ()
+        return self.kind == "prose" and self.length <= LARGEST and has_messages(self._content)
 
     @cached_property
     def _source(self) -> PartedSource:

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.kernels import lines as kernels
 from brimful.patterns import compiled
 from brimful.text.kinds import kind_of
 from brimful.text.outline import (
@@ -90,10 +91,8 @@ def json_cuts(content: bytes) -> tuple[Cuts, Cuts]:
 
 def _signs(content: bytes) -> tuple[Cuts, NDArray[np.uint8]]:
     """Where commas, brackets and braces stand outside of strings, and which they are."""
-    octets = np.frombuffer(content, dtype=np.uint8)
-    outside = _outside_strings(octets)
-    signs = np.flatnonzero(((octets == 44) | ((octets | 32) == 123) | ((octets | 32) == 125)) & outside)
-    return signs, octets[signs]
+    signs = kernels.find_json_signs(content)
+    return signs, np.frombuffer(content, dtype=np.uint8)[signs]
 
 
 def _elements(signs: Cuts, kinds: NDArray[np.uint8], *, length: int) -> tuple[int, int, list[int]] | None:
@@ -116,38 +115,6 @@ def _elements(signs: Cuts, kinds: NDArray[np.uint8], *, length: int) -> tuple[in
     open_at = int(signs[begin])
     close_at = int(signs[finish]) if finish < len(signs) else length
     return open_at, close_at, signs[commas].tolist()
-
-
-def _outside_strings(octets: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """True where a byte is not inside a string.
-
-    A string can't hold a newline, so every line starts outside one: a missing quotation mark
-    spoils one line, not the rest of the text.
-    """
-    quotes = octets == 34
-    slashes = np.flatnonzero(octets == 92)
-    if len(slashes):
-        breaks = np.flatnonzero(np.diff(slashes) != 1) + 1
-        first = slashes[np.concatenate(([0], breaks))]
-        last = slashes[np.concatenate((breaks - 1, [len(slashes) - 1]))]
-        escaped = last[(last - first) % 2 == 0] + 1
-        escaped = escaped[escaped < len(octets)]
-        quotes[escaped] = False
-    marks = np.flatnonzero(quotes)
-    newlines = np.flatnonzero(octets == 10)
-    # Drop the last mark of every line that has an odd number of them.
-    line = np.searchsorted(newlines, marks)
-    if len(marks):
-        last_of_line = np.append(line[1:] != line[:-1], True)
-        counts = np.diff(np.concatenate(([0], np.flatnonzero(last_of_line) + 1)))
-        keep = np.ones(len(marks), dtype=np.bool_)
-        keep[np.flatnonzero(last_of_line)[counts % 2 == 1]] = False
-        marks = marks[keep]
-    flips = np.zeros(len(octets), dtype=np.int8)
-    flips[marks[0::2]] = 1
-    flips[marks[1::2]] = -1
-    outside: NDArray[np.bool_] = np.cumsum(flips, dtype=np.int8) == 0
-    return outside
 
 
 def _largest_array(
@@ -559,7 +526,7 @@ def _aligned(content: bytes, records: Records) -> Records:
     if not len(records):
         return records
     starts, ends = records.starts, records.ends
-    safe = settle(content, np.concatenate((starts, ends)))
+    safe = settle(content, np.stack((starts, ends), axis=1).ravel())
     kept = (safe[safe.searchsorted(starts)] == starts) & (safe[safe.searchsorted(ends)] == ends)
     for at in np.flatnonzero(~FILLED[np.frombuffer(content, np.uint8)[starts]]).tolist():
         kept[at] &= not content[starts[at] : ends[at]].isspace()

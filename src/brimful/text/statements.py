@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -497,11 +497,20 @@ def _flattened(words: bytes, *, square: bool) -> bytes | None:
     if b"(" in flat or b")" in flat:
         return None
     if b"[" in flat and square:
-        for _ in range(3):
-            flat = _ATTRIBUTE.sub(_square, flat)
+        flat = _replaced(_ATTRIBUTE, _square, flat, most=3)
     if b"<" in flat:
-        for _ in range(5):
-            flat = _ANGLE.sub(_angle, flat)
+        flat = _replaced(_ANGLE, _angle, flat, most=5)
+    return flat
+
+
+def _replaced(
+    brackets: re.Pattern[bytes], sign: Callable[[re.Match[bytes]], bytes], flat: bytes, *, most: int
+) -> bytes:
+    """With the innermost brackets written as signs, and then those around them, so many times at most."""
+    for _ in range(most):
+        flat, count = brackets.subn(sign, flat)
+        if not count:
+            break
     return flat
 
 

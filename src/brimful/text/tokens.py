@@ -13,7 +13,7 @@ from typing import Protocol, Self, final, runtime_checkable
 
 from brimful.errors import SettingError
 from brimful.text import joints
-from brimful.text.bpe import BpeCounter
+from brimful.text.bpe import BpeCounter, BpeMeasure, tokens_in_row
 from brimful.text.spans import back_to_code_point
 from brimful.text.token_tables import CASED
 
@@ -52,8 +52,11 @@ def together(*measures: Measure | None) -> Measure | None:
 
 def tokens_of_all(*measures: Measure | None) -> int:
     """The tokens of texts one after the other."""
-    found = together(*measures)
-    return 0 if found is None else found.tokens
+    there = [measure for measure in measures if measure is not None]
+    same = [measure for measure in there if isinstance(measure, BpeMeasure)]
+    if same and len(same) == len(there):
+        return tokens_in_row(same)
+    return reduce(add, there).tokens if there else 0
 
 
 def extended(measure: Measure, counter: TokenCounter, *, above: str, below: str) -> Measure:

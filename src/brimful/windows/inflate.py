@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 
 from brimful.budget import Budget, budget_of
 from brimful.classes import dataclass
@@ -326,38 +328,56 @@ class WindowCache:
         self._settings = settings or WindowSettings()
         # What is kept holds its hits, so that none of their identities is given to another.
         self._cut: dict[tuple[object, ...], Window] = {}
-        self._shown: dict[tuple[int, ...], tuple[Sequence[Hit], list[Window]]] = {}
+        self._hits: Sequence[Hit] = ()
+        self._ranks: dict[str, list[int]] = {}  # by document, where its hits stand among all of them
+        self._ranked = 0  # so many of the hits are in there
+        self._shown: dict[tuple[object, ...], list[Window]] = {}
         self._spans = Spans()
 
     def windows(
         self,
-        above: Sequence[Hit],
-        below: Sequence[Hit],
+        hits: Sequence[Hit],
+        line: int,
         known: Mapping[str, Document],
         *,
+        below: int = 0,
         least_bytes: int = 0,
     ) -> tuple[Window, ...]:
-        """Windows of the hits above the line, those that touch in one, and of each one below it by itself.
+        """Windows of the hits above the line, those that touch in one, and of so many below it each by itself.
 
         Those shorter than `least_bytes` are joined with what is near.
         """
-        hits: dict[str, tuple[list[Hit], list[Hit]]] = {}
-        for number, side in enumerate((above, below)):
-            for hit in side:
-                hits.setdefault(hit.path, ([], []))[number].append(hit)
-        windows = [
-            window for path, sides in hits.items() for window in self._document(known[path], *sides, least_bytes)
-        ]
-        return tuple(sorted(windows, key=lambda window: window.order))
+        last = min(line + below, len(hits))
+        self._rank(hits, last)
+        windows: list[Window] = []
+        for path, ranks in self._ranks.items():
+            if ranks[0] >= last:
+                break  # documents come in the order of their best hits
+            above, end = bisect_left(ranks, line), bisect_left(ranks, last)
+            windows += self._document(known[path], ranks, above, end, least_bytes)
+        windows.sort(key=attrgetter("order"))
+        return tuple(windows)
+
+    def _rank(self, hits: Sequence[Hit], last: int) -> None:
+        """Know of which documents the first hits are; of others than before nothing is known yet."""
+        if hits is not self._hits:
+            self._hits, self._ranked = hits, 0
+            self._ranks.clear()
+            self._shown.clear()
+        for rank in range(self._ranked, last):
+            self._ranks.setdefault(hits[rank].path, []).append(rank)
+        self._ranked = max(self._ranked, last)
 
     def _document(
-        self, document: Document, above: Sequence[Hit], below: Sequence[Hit], least_bytes: int
+        self, document: Document, ranks: Sequence[int], above: int, end: int, least_bytes: int
     ) -> Sequence[Window]:
         """The windows of one document; with the same hits they are the same."""
-        key = (least_bytes, *map(id, above), -1, *map(id, below))
-        if key not in self._shown:
+        key = (document.path, above, end, least_bytes)
+        windows = self._shown.get(key)
+        if windows is None:
+            hits = [self._hits[rank] for rank in ranks[:end]]
             cuts = field_cuts(
-                Line(tuple(above), tuple(below)),
+                Line(tuple(hits[:above]), tuple(hits[above:])),
                 {document.path: document},
                 whole_share=self._settings.whole_share,
                 heads=True,
@@ -365,9 +385,8 @@ class WindowCache:
                 least_bytes=least_bytes,
                 spans=self._spans,
             )
-            windows = [self._window(cut, number) for number, cut in enumerate(cuts)]
-            self._shown[key] = ((*above, *below), windows)
-        return self._shown[key][1]
+            windows = self._shown[key] = [self._window(cut, number) for number, cut in enumerate(cuts)]
+        return windows
 
     def _window(self, cut: Cut, number: int) -> Window:
         key = (cut.document.path, cut.span.start, cut.span.end, *map(id, cut.hits))

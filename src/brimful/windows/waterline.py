@@ -77,7 +77,7 @@ def _no_scrap(document: Document, span: Span) -> Span:
     """A short piece of a paragraph, with the sentence behind it or, at the paragraph's end, before it."""
     outline = document.outline
     start, end = span.start, span.end
-    if end - start >= SCRAP_BYTES or len(outline.messages) > 1:
+    if end - start >= SCRAP_BYTES or outline.has_messages:
         return span
     low, high = outline.sections_around(start, end)
     while end - start < SCRAP_BYTES:
@@ -168,7 +168,7 @@ def _edges(document: Document, span: Span, room: int, near: Sequence[Sequence[Pa
         ends = [_line_end(document, block.end) for block in outline.enclosing(span.end - 1, span.end)]
         above, below = _between_blank_lines(document.content, span, room)
         return [*starts, *above], [*ends, *below]
-    if len(outline.messages) > 1:  # a message is a unit already, and what others said is another thing
+    if outline.has_messages:  # a message is a unit already, and what others said is another thing
         return [], []
     start, end = outline.sections_around(span.start, span.end)
     starts = [start] if start >= span.start - room and _is_line_edge(document, start) else []

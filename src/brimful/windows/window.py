@@ -14,6 +14,7 @@ from blake3 import blake3
 from brimful.classes import copier, dataclass, open_twin
 from brimful.corpus.documents import SPEAKERS, Document, Hit, check_place
 from brimful.errors import DocumentError, SpanError
+from brimful.kernels.lines import has_speaker
 from brimful.patterns import compiled
 from brimful.settings import Strategy
 from brimful.text.layout import used_definitions
@@ -108,7 +109,7 @@ def time_in(document: Document, span: Span) -> int | None:
     if document.kind != "prose" or not document.speaks:
         return None
     spoken = _speaker(document, span.start)
-    if spoken is None and document.content.find(SPEAKERS[0], span.start, span.end) >= 0:
+    if spoken is None and document.content.find(b"Z): ", span.start, span.end) >= 0:
         spoken = _SPEAKS.search(document.content, span.start, span.end)
     return time_of(spoken["time"]) if spoken and spoken["time"] else None
 
@@ -207,7 +208,7 @@ def _speaker(document: Document, position: int) -> re.Match[bytes] | None:
         return None
     content = document.content
     low = max(position - _REACH, 0)
-    if not any(content.find(sign, low, position + MOST_TRAIL_BYTES) >= 0 for sign in SPEAKERS):
+    if not has_speaker(content[low : position + MOST_TRAIL_BYTES], SPEAKERS):
         return None
     low = content.find(b"\n", low, position) + 1 if low else 0
     heads = [head for head in _SPEAKS.finditer(content, low, position + MOST_TRAIL_BYTES) if head.start() <= position]
@@ -424,7 +425,8 @@ class Window(_WorkedOut):
         _copy(self, window)
         for name, value in values.items():
             setattr(window, name, value)
-        for name, value_of in _LEFT:
+        stays = self.document is not None and self.text and "text" not in values and "document" not in values
+        for name, value_of in _LEFT_IN_PLACE if stays else _LEFT:
             if name not in values:
                 try:  # noqa: SIM105  (a context takes as long as the rest)
                     setattr(window, name, value_of(self))
@@ -480,6 +482,8 @@ _OPEN = open_twin(Window)
 _LATER = ("seams", "coherence")
 _LEFT = tuple((name, vars(Window)[name].__get__) for name in _LATER)
 """With what reads each as it is, without asking for what was left for later."""
+_LEFT_IN_PLACE = (*_LEFT, *((name, vars(_WorkedOut)[name].__get__) for name in ("id", "lines", "span")))
+"""And of what its document and range alone say."""
 _copy = copier([each.name for each in fields(Window) if each.name not in _LATER])
 
 
