@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -320,7 +320,8 @@ class CorpusColumns:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        return Spellings(self._words())  # whoever asks counts them too
+        words = lambda: Spellings(self._words()).arrays  # noqa: E731  (whoever asks counts them too)
+        return self.snapshot.ready.take("words", Spellings.of, words)
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -433,7 +434,9 @@ class CorpusColumns:
         parts = [_stored_codes(segment) for segment in self.segments]
         if any(part is None for part in parts):
             return None
-        return ComparedCodes((codes for part in parts if part is not None for codes in part), count=len(self))
+        codes = (codes for part in parts if part is not None for codes in part)
+        laid = partial(ComparedCodes.of, count=len(self))
+        return self.snapshot.ready.take("codes", laid, lambda: [ComparedCodes(codes, count=len(self)).laid])
 
     def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
         """How alike some ascending units are to a question's vector; None in a store without vectors."""

@@ -15,6 +15,7 @@ from brimful.errors import DocumentError
 from brimful.index.segments import Numbers, OpenPage, Places
 from brimful.index.vectors import Codes
 from brimful.store.merkle import Proof
+from brimful.store.ready import Ready
 from brimful.text.kinds import Kind
 from brimful.text.outline import Heads
 
@@ -262,6 +263,10 @@ class Snapshot(Protocol):
     @property
     def missing(self) -> tuple[str, ...]:
         """The shards that this moment goes without, since they can't be reached."""
+
+    @property
+    def ready(self) -> Ready:
+        """What of it lies ready for the next process; nothing, where there is no file."""
 
     def check_held(self, path: str) -> None:
         """Raise where a document may lie in one of them."""

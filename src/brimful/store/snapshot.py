@@ -6,6 +6,7 @@ byte that it gives is verified.
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 import warnings
 from bisect import bisect_left, bisect_right
@@ -22,6 +23,7 @@ from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
 from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places, Postings, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.kernels.building import digest
 from brimful.store.claims import Claim
 from brimful.store.far import SINGLE, at_once
 from brimful.store.format import (
@@ -29,6 +31,7 @@ from brimful.store.format import (
     CARDS,
     CODES,
     EXTENTS,
+    FIRSTS,
     HEADS,
     LITTLE,
     PAGE,
@@ -52,11 +55,15 @@ from brimful.store.format import (
 )
 from brimful.store.merkle import Proof, all_buckets, bucket_of, leaf_hash, prove, state_root
 from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Extents, Row
+from brimful.store.ready import Ready
 from brimful.text.characters import TERM_RULES
 from brimful.text.outline import Heads
 from brimful.text.spans import check_span
+from brimful.version import VERSION
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from brimful.corpus.loaders.loaded import SourceMap
 
 
@@ -503,6 +510,8 @@ def _between(column: Cuts, start: int, end: int) -> Numbers:
 
 _KEPT_DOCUMENTS = 4_096
 _AT_ONCE = 500
+_TELLING = (FIRSTS, UNITS, HEADS, CODES, EXTENTS, CARDS, WORDS)
+"""The kinds of blobs whose first tells what a segment holds."""
 """Buckets that one statement asks for."""
 _BLOCKS_AHEAD = 16
 """Blocks of text that come with the row of a document."""
@@ -564,8 +573,10 @@ class StoredSnapshot(ComparedElsewhere):
     def check_held(self, path: str) -> None:
         """Raise where a document may lie in a shard that can't be reached."""
 
-    def __init__(self, cursor: Cursor, shelf: BlobReader | None = None) -> None:
+    def __init__(self, cursor: Cursor, shelf: BlobReader | None = None, *, path: Path | None = None) -> None:
+        """What a cursor sees; beside a file at `path` some of it may lie ready."""
         self._cursor = cursor
+        self.ready = Ready(path, self._state)
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
@@ -596,6 +607,22 @@ class StoredSnapshot(ComparedElsewhere):
     def close(self) -> None:
         """Let go of this moment."""
         self._cursor.close()
+
+    def _state(self) -> bytes:
+        """A hash of everything that columns over the corpus are made of: texts, how they are divided, and by whom.
+
+        Codes are made of units by a model, so of thousands of blobs the first tells whether they are the same.
+        """
+        segments = self._segments.values()
+        keys = [key_of(segment.number, kind) for segment in segments for kind in _TELLING]
+        found: list[tuple[Any, ...]] = []
+        for first in range(0, len(keys), _AT_ONCE):
+            some = keys[first : first + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            found += self._cursor.fetch(f"SELECT key, seal FROM blobs WHERE key IN ({marks}) ORDER BY key", some)  # noqa: S608
+        program = (VERSION, digest(), TERM_RULES, unicodedata.unidata_version, sys.byteorder)
+        layout = layout_of(self._cursor, self.generation)
+        return blake3(repr((program, self.root, layout, self.model, found)).encode()).digest()
 
     # ---- documents
 
