@@ -135,7 +135,7 @@ class Engine(Closing):
         For a program that ends with its answer; left undone where nobody may write.
         """
         with self.corpus() as corpus:
-            corpus.snapshot.ready.write()
+            corpus.columns.leave_ready()
 
     def close(self) -> None:
         """Let go of the store, once whoever is asking has the answer; asking later is an error."""

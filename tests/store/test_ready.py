@@ -23,6 +23,7 @@ QUESTIONS = ("When is tea served?", "kettel whistels", "kettle", "Wann pfeift de
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
+    """A store with code and prose in two languages."""
     path = tmp_path / "store.db"
     with brimful.open(path, late="none") as engine:
         for name, text in TEXTS.items():
@@ -31,6 +32,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def answers(path: Path, *, write: bool = False) -> list[str]:
+    """What a new process says, which may write down what it has made."""
     with brimful.open(path, late="none") as engine:
         found = [engine.context(question, budget=200).text for question in QUESTIONS]
         if write:
@@ -39,6 +41,7 @@ def answers(path: Path, *, write: bool = False) -> list[str]:
 
 
 def beside(path: Path) -> Path:
+    """Where things lie ready."""
     return path.with_name(path.name + SUFFIX)
 
 
@@ -114,7 +117,7 @@ def test_a_store_that_was_copied_over_is_another(tmp_path: Path, store: Path, mo
 
 
 def _places(size: int) -> Iterator[int]:
-    yield from range(0, 400)
+    yield from range(400)
     yield from range((1 << 16) - 8, size, 7)
 
 

@@ -221,7 +221,7 @@ class CorpusColumns:
     @cached_property
     def description(self) -> str:
         """A hash of the titles, kinds and languages."""
-        return self.documents.description()
+        return self.snapshot.ready.take_bytes("description", lambda: self.documents.description().encode()).decode()
 
     @cached_property
     def firsts(self) -> Numbers:
@@ -491,8 +491,13 @@ class CorpusColumns:
             segment = self.segments[number]
             starts, ends, _ = segment.view.heads
             bases = segment.view.extents.bases
-            self._trees[number] = HeadingTree(starts, ends, _parents(segment), bases) if len(starts) else None
+            self._trees[number] = HeadingTree(starts, ends, self._parents(segment), bases) if len(starts) else None
         return self._trees[number]
+
+    def _parents(self, segment: _SegmentUnits) -> Numbers:
+        """The heading above each heading of a segment, within its document; their number for none."""
+        name = f"parents {segment.view.number}"
+        return self.snapshot.ready.take(name, _before, lambda: [_parents(segment)])
 
     def headings_above(self, unit: int, *, size: int) -> list[bytes]:
         """The lines of the headings that a unit of so many bytes stands under, outermost first, without its own."""
@@ -538,6 +543,13 @@ class CorpusColumns:
             texts = self.segments[number].view.texts(tree.starts[first:last].tolist(), tree.ends[first:last].tolist())
             self._titles[number, first] = frozenset(map(words_of_title, texts))
         return self._titles[number, first]
+
+    def leave_ready(self) -> None:
+        """Write down what was made of the whole corpus, with what the next question would make of the rest of it."""
+        if self.snapshot.ready.has_news:
+            for number in range(len(self.segments)):
+                self.heading_tree(number)
+            self.snapshot.ready.write()
 
     # ---- names
 
@@ -600,9 +612,10 @@ class CorpusColumns:
     @cached_property
     def _called(self) -> tuple[PathNames, Postings]:
         """Both are made of one reading, which is let go of."""
-        called = NamedDocuments.of(self.documents.paths, self.documents.titles)
-        postings = Postings(called.terms.names, called.terms.offsets, called.rows)
-        return PathNames(self.documents.paths, called), postings
+        paths, titles = self.documents.paths, self.documents.titles
+        made = partial(NamedDocuments.of_arrays, count=len(paths))
+        called = self.snapshot.ready.take("names", made, lambda: NamedDocuments.of(paths, titles).arrays())
+        return PathNames(called), Postings(called.names, called.offsets, called.rows)
 
 
 def _plot(view: SegmentView, first: int) -> _SegmentUnits:
@@ -644,6 +657,14 @@ def _parents(segment: _SegmentUnits) -> Numbers:
     own = bases.searchsorted(starts, side="right")
     same = (above >= 0) & (own[above] == own)
     return np.where(same, above, count).astype(np.int32)
+
+
+def _before(parents: Numbers) -> Numbers:
+    """The column itself; a ValueError where one stands under another that does not come before it."""
+    count = len(parents)
+    if parents.dtype != np.int32 or not ((parents < np.arange(count)) | (parents == count)).all():
+        raise ValueError("a heading stands under one before it, or under none: their number")
+    return parents
 
 
 # ---- headings: Under which headings does a unit stand, and do they have a word of the question?

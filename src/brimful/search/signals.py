@@ -25,7 +25,7 @@ from brimful.kernels.columns import Columns, HeadingsAbove, Stretches
 from brimful.kernels.terms import find_rows, group_by_row, smallest_words
 from brimful.patterns import compiled
 from brimful.text.outline import merged
-from brimful.text.terms import Terms, terms_of
+from brimful.text.terms import Names, terms_of
 
 if TYPE_CHECKING:
     from brimful.search.columns import CorpusColumns, Ids
@@ -381,8 +381,10 @@ class NamedDocuments(NamedTuple):
     text: bytes
     starts: Numbers  # where each line begins, and the end
     path_ends: Numbers  # where the path ends that each begins with
-    terms: Terms
+    names: Names  # of the terms, sorted
+    offsets: Numbers  # where those of each term begin among `rows`, and the end
     rows: Places  # of each of the terms' places, the line
+    smallest: tuple[Places, ...]  # of paths alone: what `smallest_words` says
 
     @classmethod
     def of(cls, paths: Sequence[str], titles: Sequence[str | None]) -> NamedDocuments:
@@ -396,7 +398,29 @@ class NamedDocuments(NamedTuple):
         ends = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")), len(text)) + 1
         starts = np.append(0, ends) if lines else np.zeros(1, np.int64)
         sizes, terms = np.fromiter(map(len, names), np.int64, len(names)), terms_of(text)
-        return cls(text, starts, starts[:-1] + sizes, terms, find_rows(starts[:-1], terms.starts))
+        path_ends, rows = starts[:-1] + sizes, find_rows(starts[:-1], terms.starts)
+        smallest = smallest_words(terms.names, terms.offsets, terms.starts, rows=rows, ends=path_ends)
+        return cls(text, starts, path_ends, Names.of(terms.names), terms.offsets, rows, smallest)
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """All of it as arrays."""
+        text, names = (np.frombuffer(raw, np.uint8) for raw in (self.text, self.names.lines))
+        return [text, self.starts, self.path_ends, names, self.names.bounds, self.offsets, self.rows, *self.smallest]
+
+    @classmethod
+    def of_arrays(cls, *arrays: NDArray[Any], count: int) -> NamedDocuments:
+        """The same back, of so many documents; a ValueError where they are no such arrays."""
+        text, starts, path_ends, lines, bounds, offsets, rows, *smallest = arrays
+        wide, narrow = np.dtype(np.int64), np.dtype(np.int32)
+        if [each.dtype for each in arrays[1:]] != [wide, wide, np.uint8, narrow, wide, narrow, *[narrow] * 5]:
+            raise ValueError("these are not the names of documents")
+        if bounds[:1].tolist() != [0] or bounds[-1] != len(lines) or (bounds[1:] <= bounds[:-1]).any():
+            raise ValueError("every name must lie inside its text")
+        if not len(starts) - 1 == len(path_ends) == count or len(offsets) != len(bounds):
+            raise ValueError("every document needs a line, and every name its places")
+        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < count:
+            raise ValueError("a name must be a document's")
+        return cls(text.tobytes(), starts, path_ends, Names(lines.tobytes(), bounds), offsets, rows, tuple(smallest))
 
 
 _NO_ROWS = (np.zeros(0, np.int64), np.zeros(0))
@@ -410,18 +434,14 @@ class PathNames:
     million documents have ten million words.
     """
 
-    def __init__(self, paths: Sequence[str], called: NamedDocuments | None = None) -> None:
-        called = called or NamedDocuments.of(paths, [None] * len(paths))
-        self._text, self._starts, self._path_ends, found, _ = called
+    def __init__(self, called: NamedDocuments) -> None:
+        self._text, self._starts, self._path_ends, self._names, *_ = called
         count = len(self._path_ends)
-        self._names = found.names
         # Words come in order, the places of each in order, and so do their documents; titles come behind the paths.
-        self._places, self._firsts, self._words, self._rows, self._bounds = smallest_words(
-            found.names, found.offsets, found.starts, rows=called.rows, ends=self._path_ends
-        )
+        self._places, self._firsts, self._words, self._rows, self._bounds = called.smallest
         # Of each line where the file's name begins and what stands behind its last dot, of each word how rare it is.
         self._bases, self._dots = (np.full(count, -1, np.int32) for _ in range(2))
-        self._rarities: Scores = np.full(len(found.names), -1.0)
+        self._rarities: Scores = np.full(len(self._names), -1.0)
         self._totals: Scores = np.full(count, -1.0)
         self.of = lru_cache(_KEPT_NAMES)(self._of)
 

@@ -171,7 +171,7 @@ class Spellings:
         """Of the `arrays` of others, which another process has made; a ValueError where they are no such arrays."""
         if [array.dtype for array in arrays] != [np.uint8, np.int32, np.uint64, np.int64, np.int64]:
             raise ValueError("these are not the arrays of spellings")
-        made = cls.__new__(cls)
+        made = cls(b"")
         made._take(*arrays)
         return made
 

@@ -59,6 +59,10 @@ class Ready:
             self._made[name] = arrays
         return use(*arrays)
 
+    def take_bytes(self, name: str, make: Callable[[], bytes]) -> bytes:
+        """The same of what is a row of bytes."""
+        return self.take(name, np.ndarray[Any, Any].tobytes, lambda: [np.frombuffer(make(), np.uint8)])
+
     def _arrays(self, name: str) -> Arrays | None:
         mapped, parts = self._parts()
         part = parts.get(name)
@@ -68,6 +72,11 @@ class Ready:
                     np.frombuffer(mapped[start : start + size], np.dtype(kind)) for kind, start, size in part["arrays"]
                 ]
         return None
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something was made that could be written down."""
+        return bool(self._made)
 
     def write(self) -> None:
         """Write down what was made, beside what was there; left undone where there is no room, or nobody may."""
@@ -128,7 +137,7 @@ def _replace(
     for name, own in made.items():
         hasher, first, arrays = blake3(), at, []
         for each in own:
-            raw = memoryview(np.ascontiguousarray(each)).cast("B") if each.size else b""
+            raw = np.ascontiguousarray(each).data.cast("B") if each.size else b""
             arrays.append((each.dtype.str, put(raw), len(raw)))
             hasher.update(raw)
             hasher.update(pieces[-1])
@@ -140,7 +149,7 @@ def _replace(
     fresh = path.with_name(f"{path.name}{SUFFIX}-{os.getpid()}")
     try:
         with fresh.open("xb") as file:
-            os.chmod(fresh, path.stat().st_mode & 0o777)  # whoever may not read the store may not read this
+            fresh.chmod(path.stat().st_mode & 0o777)  # whoever may not read the store may not read this
             file.write(head + names)
             file.seek(_MOST_LISTED)
             for piece in pieces:

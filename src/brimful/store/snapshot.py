@@ -53,7 +53,16 @@ from brimful.store.format import (
     unpack_map,
     unpack_table,
 )
-from brimful.store.merkle import Proof, all_buckets, bucket_of, leaf_hash, prove, state_root
+from brimful.store.merkle import (
+    Proof,
+    all_buckets,
+    bucket_of,
+    leaf_hash,
+    prove,
+    read_levels,
+    state_root,
+    written_levels,
+)
 from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Extents, Row
 from brimful.store.ready import Ready
 from brimful.text.characters import TERM_RULES
@@ -184,8 +193,8 @@ class StoredSegment:
     is_part = False
     """Whether documents that are live in its store are left out."""
 
-    def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool) -> None:
-        self._shelf, self._has_codes = shelf, coded
+    def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool, ready: Ready | None = None) -> None:
+        self._shelf, self._has_codes, self._ready = shelf, coded, ready or Ready()
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
 
     @property
@@ -238,7 +247,8 @@ class StoredSegment:
     @cached_property
     def unit_starts(self) -> Cuts:
         """The same, in as few bytes as hold it: the column itself, no copy. Every question needs it."""
-        return self._shelf.cuts(self.number, UNITS)
+        stored = partial(self._shelf.cuts, self.number, UNITS)
+        return self._ready.take(f"units {self.number}", _ascending, lambda: [stored()])
 
     @property
     def sections(self) -> Numbers:
@@ -256,6 +266,9 @@ class StoredSegment:
     @cached_property
     def heads(self) -> Heads:
         """Where headings stand, in as few bytes as hold it."""
+        return self._ready.take(f"heads {self.number}", _heads, self._read_heads)
+
+    def _read_heads(self) -> Heads:
         packed, most = self._shelf.column(key_of(self.number, HEADS))
         starts, ends, levels = unpack_table(packed, width=3, most=most)
         narrow = np.int32 if max(self.length, int(ends.max(initial=0))) < 1 << 31 else np.int64
@@ -710,6 +723,9 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _documents(self) -> Documents:
+        return self.ready.take("documents", Documents.of_arrays, lambda: self._read_documents().arrays())
+
+    def _read_documents(self) -> Documents:
         parts = [segment.card_columns() for segment in self._segments.values()]
         return Documents.of_columns(
             [list(chain(*columns)) for columns in zip(*parts, strict=True)] or [()] * len(Card._fields)
@@ -840,7 +856,7 @@ class StoredSnapshot(ComparedElsewhere):
         if self._shelf.is_far:  # the columns of all segments at once, of which a question reads nearly all
             kinds = (*SINGLE, CODES) if self._shelf.rounds is None else SINGLE
             self._shelf.expect([key_of(row.number, kind) for row in rows for kind in kinds])
-        return {row.number: StoredSegment(self._shelf, row, coded=coded) for row in rows}
+        return {row.number: StoredSegment(self._shelf, row, coded=coded, ready=self.ready) for row in rows}
 
     # ---- proofs
 
@@ -866,10 +882,28 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _buckets(self) -> list[list[bytes]]:
-        found = all_buckets(_bucket_roots(self._cursor))
+        found = read_levels(self.ready.take_bytes("buckets", self._read_buckets))
         if found[-1][0] != self.root:
             raise CorruptError(_NO_PATH)
         return found
+
+    def _read_buckets(self) -> bytes:
+        return written_levels(all_buckets(_bucket_roots(self._cursor)))
+
+
+def _ascending(column: Cuts) -> Cuts:
+    """The column itself; a ValueError where it is no such one."""
+    if column.dtype not in (np.uint32, np.int64) or (column[1:] < column[:-1]).any():
+        raise ValueError("places on an axis must ascend")
+    return column
+
+
+def _heads(starts: NDArray[Any], ends: NDArray[Any], levels: NDArray[Any]) -> Heads:
+    """The columns themselves; a ValueError where they are no such ones."""
+    are_places = starts.dtype == ends.dtype and starts.dtype in (np.int32, np.int64)
+    if not are_places or levels.dtype != np.int8 or not len(starts) == len(ends) == len(levels):
+        raise ValueError("every heading has an end and a level")
+    return Heads(starts, ends, levels)
 
 
 def _row(values: tuple[Any, ...]) -> Row:
