@@ -32,7 +32,7 @@ from brimful.kernels.columns import (
     is_common,
 )
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
-from brimful.search.priors import FileKinds, Translations
+from brimful.search.priors import FileKinds, Translations, rules
 from brimful.search.query import AskedTerm
 from brimful.search.signals import Candidates, NamedDocuments, PathNames, words_of_title
 from brimful.search.spelling import Spellings
@@ -556,7 +556,10 @@ class CorpusColumns:
     @cached_property
     def translations(self) -> Translations:
         """Which documents are one text in several languages."""
-        return Translations(self.documents.paths, unmarked=self.language)
+        paths = self.documents.paths
+        made = partial(Translations, paths=paths)
+        find = partial(Translations.found, paths, unmarked=self.language)
+        return self.snapshot.ready.take(f"translations {self.language} {rules()}", made, find)
 
     @property
     def language(self) -> str:
@@ -566,7 +569,9 @@ class CorpusColumns:
     @cached_property
     def file_kinds(self) -> FileKinds:
         """Which documents are tests, lock files and the like."""
-        return FileKinds(self.documents.paths)
+        paths = self.documents.paths
+        kinds = partial(FileKinds, count=len(paths))
+        return self.snapshot.ready.take(f"kinds {rules()}", kinds, lambda: FileKinds.found(paths))
 
     @cached_property
     def tables(self) -> NDArray[np.bool_]:
