@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,6 +41,12 @@ def answers(path: Path, *, write: bool = False) -> list[str]:
     return found
 
 
+def written(path: Path) -> list[str]:
+    """The same; two processes that are asked one after the other have written down everything."""
+    answers(path, write=True)
+    return answers(path, write=True)
+
+
 def beside(path: Path) -> Path:
     """Where things lie ready."""
     return path.with_name(path.name + SUFFIX)
@@ -50,8 +57,8 @@ def made_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     made: set[str] = set()
     take = Ready.take
 
-    def noted(self: Ready, name: str, use: Callable[..., object], make: Callable[[], list[np.ndarray]]) -> object:
-        return take(self, name, use, lambda: made.add(name) or make())
+    def noted(self: Ready, name: str, read: Callable[..., Any], *, make: Callable[[], Any], **given: Any) -> Any:
+        return take(self, name, read, make=lambda: made.add(name) or make(), **given)
 
     with monkeypatch.context() as patched:
         patched.setattr(Ready, "take", noted)
@@ -63,6 +70,8 @@ def test_answers_are_the_same_by_what_lies_ready(store: Path, monkeypatch: pytes
     """A process that finds columns ready answers as one that makes them, and makes none."""
     before = answers(store)
     assert not beside(store).exists()  # a library writes nothing that it was not asked for
+    assert answers(store, write=True) == before
+    assert beside(store).stat().st_size < 200  # only which state was asked
     assert made_anew(store, monkeypatch) >= {"codes", "words"}
     assert answers(store, write=True) == before
     assert made_anew(store, monkeypatch) == set()
@@ -71,9 +80,10 @@ def test_answers_are_the_same_by_what_lies_ready(store: Path, monkeypatch: pytes
 
 def test_parts_are_added_to_those_that_are_there(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a later process makes is written beside what an earlier one has written."""
-    with brimful.open(store, late="none") as engine:
-        engine.context("kettle", budget=100)
-        engine.leave_ready()
+    for _ in range(2):
+        with brimful.open(store, late="none") as engine:
+            engine.context("kettle", budget=100)
+            engine.leave_ready()
     assert made_anew(store, monkeypatch) == {"words"}
     answers(store, write=True)
     assert made_anew(store, monkeypatch) == set()
@@ -96,7 +106,7 @@ def test_what_is_of_another_state_is_not_believed(
     store: Path, change: Callable[[Engine], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After any change everything is made anew, and answers are those of a store beside which nothing lies."""
-    answers(store, write=True)
+    written(store)
     with brimful.open(store, late="none") as engine:
         change(engine)
     assert made_anew(store, monkeypatch) >= {"codes", "words"}
@@ -107,7 +117,7 @@ def test_what_is_of_another_state_is_not_believed(
 
 def test_a_store_that_was_copied_over_is_another(tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same texts without vectors have the same root, and what lay ready of the others is not believed."""
-    answers(store, write=True)
+    written(store)
     other = tmp_path / "other.db"
     with brimful.open(other, late="none", vectors=False) as engine:
         for name, text in TEXTS.items():
@@ -123,7 +133,7 @@ def _places(size: int) -> Iterator[int]:
 
 def test_a_flipped_bit_is_noticed(store: Path) -> None:
     """Whatever byte of the file is another, answers are the same; one that is cut off likewise."""
-    before = answers(store, write=True)
+    before = written(store)
     whole = beside(store).read_bytes()
     for at in [*_places(len(whole))][:: max(len([*_places(len(whole))]) // 60, 1)]:
         broken = bytearray(whole)
@@ -139,35 +149,37 @@ def test_arrays_of_other_shapes_are_refused(tmp_path: Path) -> None:
     """Where what lies ready is not what is needed, it is made."""
     path = tmp_path / "store.db"
     path.touch()
-    ready = Ready(path, lambda: bytes(32))
-    ready.take("codes", lambda _: None, lambda: [np.arange(3)])
-    ready.write()
+    for _ in range(2):
+        ready = Ready(path, lambda: bytes(32))
+        ready.column("codes", len, make=lambda: np.arange(3))
+        ready.write()
 
-    def use(array: np.ndarray) -> list[int]:
+    def use(array: np.ndarray) -> np.ndarray:
         if len(array) != 2:
             raise ValueError
-        return array.tolist()
+        return array
 
-    assert Ready(path, lambda: bytes(32)).take("codes", use, lambda: [np.arange(2)]) == [0, 1]
+    assert len(Ready(path, lambda: bytes(32)).column("codes", np.array, make=lambda: np.arange(2))) == 3
+    assert len(Ready(path, lambda: bytes(32)).column("codes", use, make=lambda: np.arange(2))) == 2
 
 
 def test_where_nobody_may_write_nothing_is_written(tmp_path: Path) -> None:
     """A folder that can't be written to is no error."""
     ready = Ready(tmp_path / "gone" / "store.db", lambda: bytes(32))
-    assert ready.take("codes", len, lambda: [np.arange(2)]) == 2
+    assert len(ready.column("codes", len, make=lambda: np.arange(2))) == 2
     ready.write()
 
 
 def test_only_who_may_read_the_store_may_read_what_lies_ready(store: Path) -> None:
     """The file has the rights of the store."""
     store.chmod(0o600)
-    answers(store, write=True)
+    written(store)
     assert beside(store).stat().st_mode & 0o777 == 0o600
 
 
 def test_purging_leaves_nothing_ready(store: Path) -> None:
     """Words of what was removed are nowhere beside a purged store."""
-    answers(store, write=True)
+    written(store)
     with brimful.open(store, late="none") as engine:
         engine.remove("tea.md")
         engine.purge()

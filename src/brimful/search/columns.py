@@ -221,7 +221,7 @@ class CorpusColumns:
     @cached_property
     def description(self) -> str:
         """A hash of the titles, kinds and languages."""
-        return self.snapshot.ready.take_bytes("description", lambda: self.documents.description().encode()).decode()
+        return self.snapshot.ready.text("description", lambda: self.documents.description().encode()).decode()
 
     @cached_property
     def firsts(self) -> Numbers:
@@ -320,8 +320,12 @@ class CorpusColumns:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        words = lambda: Spellings(self._words()).arrays  # noqa: E731  (whoever asks counts them too)
-        return self.snapshot.ready.take("words", Spellings.of, words)
+        return self.snapshot.ready.take(
+            "words",
+            Spellings.of,
+            make=lambda: Spellings(self._words()),  # whoever asks counts them too
+            arrays=lambda made: made.arrays,
+        )
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -435,8 +439,12 @@ class CorpusColumns:
         if any(part is None for part in parts):
             return None
         codes = (codes for part in parts if part is not None for codes in part)
-        laid = partial(ComparedCodes.of, count=len(self))
-        return self.snapshot.ready.take("codes", laid, lambda: [ComparedCodes(codes, count=len(self)).laid])
+        return self.snapshot.ready.take(
+            "codes",
+            partial(ComparedCodes.of, count=len(self)),
+            make=lambda: ComparedCodes(codes, count=len(self)),
+            arrays=lambda made: [made.laid],
+        )
 
     def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
         """How alike some ascending units are to a question's vector; None in a store without vectors."""
@@ -497,7 +505,7 @@ class CorpusColumns:
     def _parents(self, segment: _SegmentUnits) -> Numbers:
         """The heading above each heading of a segment, within its document; their number for none."""
         name = f"parents {segment.view.number}"
-        return self.snapshot.ready.take(name, _before, lambda: [_parents(segment)])
+        return self.snapshot.ready.column(name, _before, make=partial(_parents, segment))
 
     def headings_above(self, unit: int, *, size: int) -> list[bytes]:
         """The lines of the headings that a unit of so many bytes stands under, outermost first, without its own."""
@@ -549,7 +557,7 @@ class CorpusColumns:
         if self.snapshot.ready.has_news:
             for number in range(len(self.segments)):
                 self.heading_tree(number)
-            self.snapshot.ready.write()
+        self.snapshot.ready.write()
 
     # ---- names
 
@@ -557,9 +565,12 @@ class CorpusColumns:
     def translations(self) -> Translations:
         """Which documents are one text in several languages."""
         paths = self.documents.paths
-        made = partial(Translations, paths=paths)
-        find = partial(Translations.found, paths, unmarked=self.language)
-        return self.snapshot.ready.take(f"translations {self.language} {rules()}", made, find)
+        return self.snapshot.ready.take(
+            f"translations {self.language} {rules()}",
+            partial(Translations, paths=paths),
+            make=partial(Translations.of, paths, unmarked=self.language),
+            arrays=lambda made: [made.texts],
+        )
 
     @property
     def language(self) -> str:
@@ -569,9 +580,12 @@ class CorpusColumns:
     @cached_property
     def file_kinds(self) -> FileKinds:
         """Which documents are tests, lock files and the like."""
-        paths = self.documents.paths
-        kinds = partial(FileKinds, count=len(paths))
-        return self.snapshot.ready.take(f"kinds {rules()}", kinds, lambda: FileKinds.found(paths))
+        return self.snapshot.ready.take(
+            f"kinds {rules()}",
+            partial(FileKinds, count=len(self.documents)),
+            make=partial(FileKinds.of, self.documents.paths),
+            arrays=lambda made: [made.marks],
+        )
 
     @cached_property
     def tables(self) -> NDArray[np.bool_]:
@@ -618,8 +632,12 @@ class CorpusColumns:
     def _called(self) -> tuple[PathNames, Postings]:
         """Both are made of one reading, which is let go of."""
         paths, titles = self.documents.paths, self.documents.titles
-        made = partial(NamedDocuments.of_arrays, count=len(paths))
-        called = self.snapshot.ready.take("names", made, lambda: NamedDocuments.of(paths, titles).arrays())
+        called = self.snapshot.ready.take(
+            "names",
+            partial(NamedDocuments.of_arrays, count=len(paths)),
+            make=partial(NamedDocuments.of, paths, titles),
+            arrays=NamedDocuments.arrays,
+        )
         return PathNames(called), Postings(called.names, called.offsets, called.rows)
 
 

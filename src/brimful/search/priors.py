@@ -183,7 +183,7 @@ def _one_a_line(paths: Sequence[str]) -> bytes:
 class FileKinds:
     """The kinds that the documents of a corpus are of, and what each counts for a question.
 
-    >>> kinds = FileKinds(*FileKinds.found(["heapq.py", "test/test_heapq.py"]), count=2)
+    >>> kinds = FileKinds.of(["heapq.py", "test/test_heapq.py"])
     >>> kinds.counted([b"merge"]).tolist(), kinds.counted([b"test", b"merge"]).tolist()
     ([1000, 600], [1000, 1000])
     """
@@ -191,15 +191,15 @@ class FileKinds:
     def __init__(self, marks: NDArray[np.uint8], *, count: int) -> None:
         if marks.dtype != np.uint8 or len(marks) != count:
             raise ValueError("every document needs its kinds, a bit each")
-        self._marks = marks
+        self.marks = marks
 
-    @staticmethod
-    def found(paths: Sequence[str]) -> list[NDArray[np.uint8]]:
-        """Of which kinds some documents are, a bit for each kind."""
+    @classmethod
+    def of(cls, paths: Sequence[str]) -> FileKinds:
+        """Those of documents with these paths."""
         marks = np.zeros(len(paths), np.uint8)
         for number, (prior, rows) in enumerate(zip(_PRIORS, _perhaps_of_a_kind(paths), strict=True)):
             marks[[row for row in rows if prior.pattern.search(paths[row])]] |= np.uint8(1 << number)
-        return [marks]
+        return cls(marks, count=len(paths))
 
     def counted(self, words: Iterable[bytes], *, without: Sequence[str] = ()) -> NDArray[np.int64]:
         """What each document counts for a question with these words, in thousandths; some kinds may count nothing."""
@@ -212,7 +212,7 @@ class FileKinds:
         for number, thousandths in enumerate(left):  # the kind that counts least decides
             has = np.arange(len(counted)) >> number & 1 == 1
             counted[has] = np.minimum(counted[has], thousandths)
-        return counted[self._marks]
+        return counted[self.marks]
 
 
 class Translations:
@@ -221,15 +221,16 @@ class Translations:
     One that has none beside `README.fr.md` is in the language of the corpus.
 
     >>> paths = ["de/setup.md", "en/setup.md", "fr/setup.md", "fr/notes.md", "is/even.js", "README.md", "README.fr.md"]
-    >>> rows, _ = Translations(*Translations.found(paths, unmarked="en"), paths=paths).into_others("en")
+    >>> rows, _ = Translations.of(paths, unmarked="en").into_others("en")
     >>> rows.tolist()
     [0, 2, 6]
     """
 
     def __init__(self, texts: NDArray[np.int64], *, paths: Sequence[str]) -> None:
+        """Of documents that have a text in a language: the text's number, the language's two letters, and the row."""
         if texts.dtype != np.int64 or len(texts) % 3 or (texts < 0).any():
             raise ValueError("a text has a number, a language and a document")
-        self._paths = paths
+        self.texts, self._paths = texts, paths
         self.into_others = lru_cache(_KEPT_LANGUAGES)(self._into_others)
         self._texts: dict[int, list[tuple[str, int]]] = {}
         for number, language, row in texts.reshape(-1, 3).tolist():
@@ -237,9 +238,9 @@ class Translations:
                 raise ValueError(f"there are {len(paths)} documents, and languages of two letters")
             self._texts.setdefault(number, []).append((language.to_bytes(2, "big").decode(), row))
 
-    @staticmethod
-    def found(paths: Sequence[str], *, unmarked: str) -> list[NDArray[np.int64]]:
-        """Texts in several languages: for each document the number of its text, the language's letters, and its row."""
+    @classmethod
+    def of(cls, paths: Sequence[str], *, unmarked: str) -> Translations:
+        """Those among documents with these paths."""
         texts: dict[bytes, int] = {}
         found: list[tuple[int, int, int]] = []
         text = _one_a_line(paths)
@@ -254,7 +255,7 @@ class Translations:
                 without = line[: low - 1] + line[high:]
                 if without in plain:
                     found.append((number, int.from_bytes(unmarked.encode(), "big"), plain[without]))
-        return [np.array(found, np.int64).reshape(-1)]
+        return cls(np.array(found, np.int64).reshape(-1), paths=paths)
 
     def _into_others(self, language: str) -> tuple[NDArray[np.int64], frozenset[str]]:
         """Rows, ascending, and paths of those in other languages than this one, where there is one in this."""

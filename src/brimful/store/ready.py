@@ -2,7 +2,9 @@
 
 Some columns are made of the whole corpus before the first question is answered: the codes of all units as they are
 compared, the words by their spelling. A process that ends with its answer would make them for this one alone. So the
-program writes them down behind its answer, into `<store>-ready`, and the next process maps them.
+program writes them down behind its answer, into `<store>-ready`, and the next process maps them. Of a state that is
+asked for the first time only its name is written: where something changes between any two questions, nobody waits for
+megabytes that nobody will read.
 
 - The file is believed for one state only, whose name is a hash of everything that they are made of: the state root, the
   segments with the seals of their columns, the model, the version of this program and of its kernels.
@@ -36,6 +38,7 @@ _ALIGNED = 64  # bytes; each array begins at a multiple of them
 
 Arrays = Sequence[NDArray[Any]]
 Made = TypeVar("Made")
+Column = TypeVar("Column", bound=NDArray[Any])
 
 
 class Ready:
@@ -44,24 +47,31 @@ class Ready:
     def __init__(self, path: Path | None = None, state: Callable[[], bytes] = bytes) -> None:
         self._path, self._state = path, state
         self._mapped: tuple[memoryview, dict[str, Any]] | None = None
-        self._made: dict[str, Arrays] = {}
+        self._was_asked = False  # by a process before this one
+        self._made: dict[str, Callable[[], Arrays]] = {}
 
-    def take(self, name: str, use: Callable[..., Made], make: Callable[[], Arrays]) -> Made:
-        """What is made of the arrays that lie ready under a name, or else of new ones, which may be written down.
+    def take(
+        self, name: str, read: Callable[..., Made], *, make: Callable[[], Made], arrays: Callable[[Made], Arrays]
+    ) -> Made:
+        """What `read` makes of the arrays that lie ready under a name; or else it is made, and may be written down.
 
-        `use` raises a ValueError or TypeError where arrays are not such as `make` makes.
+        `read` raises a ValueError or TypeError where they are not such as `arrays` gives.
         """
         with suppress(ValueError, TypeError):
             if (found := self._arrays(name)) is not None:
-                return use(*found)
-        arrays = make()
+                return read(*found)
+        made = make()
         if self._path is not None:
-            self._made[name] = arrays
-        return use(*arrays)
+            self._made[name] = lambda: arrays(made)
+        return made
 
-    def take_bytes(self, name: str, make: Callable[[], bytes]) -> bytes:
+    def column(self, name: str, check: Callable[[Column], Column], *, make: Callable[[], Column]) -> Column:
+        """The same of what is one array."""
+        return self.take(name, check, make=make, arrays=lambda made: [made])
+
+    def text(self, name: str, make: Callable[[], bytes]) -> bytes:
         """The same of what is a row of bytes."""
-        return self.take(name, np.ndarray[Any, Any].tobytes, lambda: [np.frombuffer(make(), np.uint8)])
+        return self.take(name, np.ndarray[Any, Any].tobytes, make=make, arrays=lambda made: [as_array(made)])
 
     def _arrays(self, name: str) -> Arrays | None:
         mapped, parts = self._parts()
@@ -75,25 +85,33 @@ class Ready:
 
     @property
     def has_news(self) -> bool:
-        """Whether something was made that could be written down."""
-        return bool(self._made)
+        """Whether something was made that is worth to be written down."""
+        return bool(self._made) and self._was_asked
 
     def write(self) -> None:
         """Write down what was made, beside what was there; left undone where there is no room, or nobody may."""
         if self._path is None or not self._made:
             return
+        before = self._parts()
         with suppress(OSError):
-            _replace(self._path, self._state(), *self._parts(), self._made)
+            made = {name: arrays() for name, arrays in self._made.items()} if self._was_asked else {}
+            _replace(self._path, self._state(), *before, made)
             self._mapped, self._made = None, {}
 
     def _parts(self) -> tuple[memoryview, dict[str, Any]]:
         if self._mapped is None:
-            self._mapped = _read(self._path, self._state)
+            found = _read(self._path, self._state)
+            self._was_asked, self._mapped = found is not None, found or (memoryview(b""), {})
         return self._mapped
 
 
-def _read(path: Path | None, state: Callable[[], bytes]) -> tuple[memoryview, dict[str, Any]]:
-    """The file's bytes and which parts it has; none where it is not a whole one of this state."""
+def as_array(raw: bytes) -> NDArray[np.uint8]:
+    """A row of bytes as it is written."""
+    return np.frombuffer(raw, np.uint8)
+
+
+def _read(path: Path | None, state: Callable[[], bytes]) -> tuple[memoryview, dict[str, Any]] | None:
+    """The file's bytes and which parts it has; None where it is not a whole one of this state."""
     with suppress(OSError, ValueError, struct.error):
         if path is not None:
             with path.with_name(path.name + SUFFIX).open("rb") as file:
@@ -103,7 +121,7 @@ def _read(path: Path | None, state: Callable[[], bytes]) -> tuple[memoryview, di
                 listed = mapped[_HEAD.size : _HEAD.size + size]
                 if blake3(listed).digest() == seal:
                     return mapped, json.loads(bytes(listed))
-    return memoryview(b""), {}
+    return None
 
 
 def _cut(mapped: memoryview, part: Mapping[str, Any]) -> memoryview:

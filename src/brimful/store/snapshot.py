@@ -248,7 +248,7 @@ class StoredSegment:
     def unit_starts(self) -> Cuts:
         """The same, in as few bytes as hold it: the column itself, no copy. Every question needs it."""
         stored = partial(self._shelf.cuts, self.number, UNITS)
-        return self._ready.take(f"units {self.number}", _ascending, lambda: [stored()])
+        return self._ready.column(f"units {self.number}", _ascending, make=stored)
 
     @property
     def sections(self) -> Numbers:
@@ -266,7 +266,7 @@ class StoredSegment:
     @cached_property
     def heads(self) -> Heads:
         """Where headings stand, in as few bytes as hold it."""
-        return self._ready.take(f"heads {self.number}", _heads, self._read_heads)
+        return self._ready.take(f"heads {self.number}", _heads, make=self._read_heads, arrays=tuple)
 
     def _read_heads(self) -> Heads:
         packed, most = self._shelf.column(key_of(self.number, HEADS))
@@ -723,7 +723,7 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _documents(self) -> Documents:
-        return self.ready.take("documents", Documents.of_arrays, lambda: self._read_documents().arrays())
+        return self.ready.take("documents", Documents.of_arrays, make=self._read_documents, arrays=Documents.arrays)
 
     def _read_documents(self) -> Documents:
         parts = [segment.card_columns() for segment in self._segments.values()]
@@ -882,7 +882,7 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _buckets(self) -> list[list[bytes]]:
-        found = read_levels(self.ready.take_bytes("buckets", self._read_buckets))
+        found = read_levels(self.ready.text("buckets", self._read_buckets))
         if found[-1][0] != self.root:
             raise CorruptError(_NO_PATH)
         return found
