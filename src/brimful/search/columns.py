@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
 from brimful.store.far import StoredTerms
 from brimful.store.format import ByteLru
 from brimful.store.protocol import Documents, SegmentView, Snapshot
+from brimful.store.ready import Arrays
 from brimful.text.outline import merged
 from brimful.text.records import records_in
 from brimful.text.stems import telling_words
@@ -74,6 +76,7 @@ _WeighedPlaces = tuple[tuple[int, Columns], ...]
 """Weights in thousandths, each with positions segment by segment."""
 
 Ids = NDArray[np.int64]
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,7 +224,12 @@ class CorpusColumns:
     @cached_property
     def description(self) -> str:
         """A hash of the titles, kinds and languages."""
-        return self.snapshot.ready.text("description", lambda: self.documents.description().encode()).decode()
+        return self._taken(
+            "description",
+            lambda told: str(told.tobytes(), "utf-8"),
+            make=self.documents.description,
+            arrays=lambda made: [np.frombuffer(made.encode(), np.uint8)],
+        )
 
     @cached_property
     def firsts(self) -> Numbers:
@@ -320,7 +328,7 @@ class CorpusColumns:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        return self.snapshot.ready.take(
+        return self._taken(
             "words",
             Spellings.of,
             make=lambda: Spellings(self._words()),  # whoever asks counts them too
@@ -439,7 +447,7 @@ class CorpusColumns:
         if any(part is None for part in parts):
             return None
         codes = (codes for part in parts if part is not None for codes in part)
-        return self.snapshot.ready.take(
+        return self._taken(
             "codes",
             partial(ComparedCodes.of, count=len(self)),
             make=lambda: ComparedCodes(codes, count=len(self)),
@@ -505,7 +513,7 @@ class CorpusColumns:
     def _parents(self, segment: _SegmentUnits) -> Numbers:
         """The heading above each heading of a segment, within its document; their number for none."""
         name = f"parents {segment.view.number}"
-        return self.snapshot.ready.column(name, _before, make=partial(_parents, segment))
+        return self._taken(name, _before, make=partial(_parents, segment), arrays=lambda made: [made])
 
     def headings_above(self, unit: int, *, size: int) -> list[bytes]:
         """The lines of the headings that a unit of so many bytes stands under, outermost first, without its own."""
@@ -552,12 +560,28 @@ class CorpusColumns:
             self._titles[number, first] = frozenset(map(words_of_title, texts))
         return self._titles[number, first]
 
+    # ---- ready
+
+    def _taken(
+        self, name: str, read: Callable[..., _Made], *, make: Callable[[], _Made], arrays: Callable[[_Made], Arrays]
+    ) -> _Made:
+        """What `read` makes of the arrays that lie ready under a name; or else it is made, and may be written down.
+
+        `read` raises a ValueError or TypeError where they are not such as `arrays` gives.
+        """
+        with suppress(ValueError, TypeError):
+            if (found := self.snapshot.ready.arrays(name)) is not None:
+                return read(*found)
+        made = make()
+        self.snapshot.ready.keep(name, arrays(made))
+        return made
+
     def leave_ready(self) -> None:
         """Write down what was made of the whole corpus, with what the next question would make of the rest of it."""
         if self.snapshot.ready.has_news:
             for number in range(len(self.segments)):
                 self.heading_tree(number)
-        self.snapshot.ready.write()
+        self.snapshot.leave_ready()
 
     # ---- names
 
@@ -565,7 +589,7 @@ class CorpusColumns:
     def translations(self) -> Translations:
         """Which documents are one text in several languages."""
         paths = self.documents.paths
-        return self.snapshot.ready.take(
+        return self._taken(
             f"translations {self.language} {rules()}",
             partial(Translations, paths=paths),
             make=partial(Translations.of, paths, unmarked=self.language),
@@ -580,7 +604,7 @@ class CorpusColumns:
     @cached_property
     def file_kinds(self) -> FileKinds:
         """Which documents are tests, lock files and the like."""
-        return self.snapshot.ready.take(
+        return self._taken(
             f"kinds {rules()}",
             partial(FileKinds, count=len(self.documents)),
             make=partial(FileKinds.of, self.documents.paths),
@@ -632,7 +656,7 @@ class CorpusColumns:
     def _called(self) -> tuple[PathNames, Postings]:
         """Both are made of one reading, which is let go of."""
         paths, titles = self.documents.paths, self.documents.titles
-        called = self.snapshot.ready.take(
+        called = self._taken(
             "names",
             partial(NamedDocuments.of_arrays, count=len(paths)),
             make=partial(NamedDocuments.of, paths, titles),

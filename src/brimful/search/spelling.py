@@ -163,8 +163,7 @@ class Spellings:
         offsets = np.cumsum(lengths, dtype=np.int32)
         signatures = np.concatenate([each.signatures for each in groups])
         in_ascii = np.array([each.plain for each in groups], np.int64)
-        letters = np.frombuffer(b"".join([each.letters for each in groups]), np.uint8)
-        self._take(letters, offsets, signatures, firsts, in_ascii)
+        self._take(b"".join([each.letters for each in groups]), offsets, signatures, firsts, in_ascii)
 
     @classmethod
     def of(cls, *arrays: NDArray[Any]) -> Spellings:
@@ -172,18 +171,21 @@ class Spellings:
         if [array.dtype for array in arrays] != [np.uint8, np.int32, np.uint64, np.int64, np.int64]:
             raise ValueError("these are not the arrays of spellings")
         made = cls(b"")
-        made._take(*arrays)
+        made._take(arrays[0].tobytes(), *arrays[1:])
         return made
 
-    def _take(self, letters: NDArray[Any], offsets: NDArray[Any], *others: NDArray[Any]) -> None:
-        signatures, firsts, plain = others
-        self.arrays = (letters, offsets, *others)
-        self._letters = letters.tobytes()
-        given = (self._letters, offsets, signatures)
-        self._words = SpelledWords(*given, firsts=firsts.tolist(), plain=plain.tolist())
+    def _take(self, letters: bytes, *others: NDArray[Any]) -> None:
+        self._letters, self._others = letters, others
+        offsets, signatures, firsts, plain = others
+        self._words = SpelledWords(letters, offsets, signatures, firsts=firsts.tolist(), plain=plain.tolist())
+
+    @property
+    def arrays(self) -> Sequence[NDArray[Any]]:
+        """All of it as arrays."""
+        return (np.frombuffer(self._letters, np.uint8), *self._others)
 
     def __len__(self) -> int:
-        return len(self.arrays[2])
+        return len(self._others[1])
 
     def lacks(self, term: bytes) -> bool:
         """Whether a term is a word of 3 to 24 plain letters, and none of these.

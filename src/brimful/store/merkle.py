@@ -76,15 +76,15 @@ def written_levels(levels: Iterable[Iterable[bytes]]) -> bytes:
     return b"".join([hashed for level in levels for hashed in level])
 
 
-def read_levels(raw: bytes) -> list[list[bytes]]:
-    """The same back; a ValueError where it is no such tree.
+def read_levels(raw: bytes, *, root: bytes) -> list[list[bytes]]:
+    """The same back; a ValueError where it is no tree with that root.
 
     >>> tree = all_buckets({7: NOTHING})
-    >>> read_levels(written_levels(tree)) == tree
+    >>> read_levels(written_levels(tree), root=tree[-1][0]) == tree
     True
     """
     levels, size, at = list[list[bytes]](), BUCKETS, 0
-    if len(raw) != (2 * BUCKETS - 1) * len(NOTHING):
+    if len(raw) != (2 * BUCKETS - 1) * len(NOTHING) or not raw.endswith(root):
         raise ValueError("these are not the hashes of all buckets")
     while size:
         levels.append([raw[each : each + len(NOTHING)] for each in range(at, at + size * len(NOTHING), len(NOTHING))])

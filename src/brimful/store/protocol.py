@@ -294,7 +294,10 @@ class Snapshot(Protocol):
 
     @property
     def ready(self) -> Ready:
-        """What of it lies ready for the next process; nothing, where there is no file."""
+        """What of it lies ready, made by another process; nothing, where there is no file."""
+
+    def leave_ready(self) -> None:
+        """Write down what was made of the whole corpus, for the next process."""
 
     def check_held(self, path: str) -> None:
         """Raise where a document may lie in one of them."""

@@ -23,7 +23,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from blake3 import blake3
@@ -37,8 +37,6 @@ _MOST_LISTED = 1 << 16  # bytes from the beginning on, in which the list ends
 _ALIGNED = 64  # bytes; each array begins at a multiple of them
 
 Arrays = Sequence[NDArray[Any]]
-Made = TypeVar("Made")
-Column = TypeVar("Column", bound=NDArray[Any])
 
 
 class Ready:
@@ -48,32 +46,10 @@ class Ready:
         self._path, self._state = path, state
         self._mapped: tuple[memoryview, dict[str, Any]] | None = None
         self._was_asked = False  # by a process before this one
-        self._made: dict[str, Callable[[], Arrays]] = {}
+        self._made: dict[str, Arrays] = {}
 
-    def take(
-        self, name: str, read: Callable[..., Made], *, make: Callable[[], Made], arrays: Callable[[Made], Arrays]
-    ) -> Made:
-        """What `read` makes of the arrays that lie ready under a name; or else it is made, and may be written down.
-
-        `read` raises a ValueError or TypeError where they are not such as `arrays` gives.
-        """
-        with suppress(ValueError, TypeError):
-            if (found := self._arrays(name)) is not None:
-                return read(*found)
-        made = make()
-        if self._path is not None:
-            self._made[name] = lambda: arrays(made)
-        return made
-
-    def column(self, name: str, check: Callable[[Column], Column], *, make: Callable[[], Column]) -> Column:
-        """The same of what is one array."""
-        return self.take(name, check, make=make, arrays=lambda made: [made])
-
-    def text(self, name: str, make: Callable[[], bytes]) -> bytes:
-        """The same of what is a row of bytes."""
-        return self.take(name, np.ndarray[Any, Any].tobytes, make=make, arrays=lambda made: [as_array(made)])
-
-    def _arrays(self, name: str) -> Arrays | None:
+    def arrays(self, name: str) -> Arrays | None:
+        """The arrays that lie ready under a name; None where there are none, or not as they were written."""
         mapped, parts = self._parts()
         part = parts.get(name)
         with suppress(KeyError, TypeError, ValueError):
@@ -82,6 +58,11 @@ class Ready:
                     np.frombuffer(mapped[start : start + size], np.dtype(kind)) for kind, start, size in part["arrays"]
                 ]
         return None
+
+    def keep(self, name: str, arrays: Arrays) -> None:
+        """Be told of arrays that had to be made, to be written down if the program says so."""
+        if self._path is not None:
+            self._made[name] = arrays
 
     @property
     def has_news(self) -> bool:
@@ -94,8 +75,7 @@ class Ready:
             return
         before = self._parts()
         with suppress(OSError):
-            made = {name: arrays() for name, arrays in self._made.items()} if self._was_asked else {}
-            _replace(self._path, self._state(), *before, made)
+            _replace(self._path, self._state(), *before, self._made if self._was_asked else {})
             self._mapped, self._made = None, {}
 
     def _parts(self) -> tuple[memoryview, dict[str, Any]]:
@@ -103,11 +83,6 @@ class Ready:
             found = _read(self._path, self._state)
             self._was_asked, self._mapped = found is not None, found or (memoryview(b""), {})
         return self._mapped
-
-
-def as_array(raw: bytes) -> NDArray[np.uint8]:
-    """A row of bytes as it is written."""
-    return np.frombuffer(raw, np.uint8)
 
 
 def _read(path: Path | None, state: Callable[[], bytes]) -> tuple[memoryview, dict[str, Any]] | None:

@@ -83,6 +83,9 @@ class _ShardedSnapshot(ComparedElsewhere):
     ready = Ready()
     """Nothing lies ready of several shards."""
 
+    def leave_ready(self) -> None:
+        """Nothing is written down."""
+
     def __init__(self, shards: Mapping[int, StoredSnapshot], *, count: int, missing: tuple[str, ...] = ()) -> None:
         self._shards, self._count, self.missing = dict(shards), count, missing
         claims = {number: shard.claim() for number, shard in self._shards.items()}

@@ -11,6 +11,7 @@ import unicodedata
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache, partial
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
@@ -247,8 +248,12 @@ class StoredSegment:
     @cached_property
     def unit_starts(self) -> Cuts:
         """The same, in as few bytes as hold it: the column itself, no copy. Every question needs it."""
-        stored = partial(self._shelf.cuts, self.number, UNITS)
-        return self._ready.column(f"units {self.number}", _ascending, make=stored)
+        name = f"units {self.number}"
+        if (found := self._ready.arrays(name)) is not None and _ascend(*found):
+            return found[0]
+        made = self._shelf.cuts(self.number, UNITS)
+        self._ready.keep(name, [made])
+        return made
 
     @property
     def sections(self) -> Numbers:
@@ -266,13 +271,15 @@ class StoredSegment:
     @cached_property
     def heads(self) -> Heads:
         """Where headings stand, in as few bytes as hold it."""
-        return self._ready.take(f"heads {self.number}", _heads, make=self._read_heads, arrays=tuple)
-
-    def _read_heads(self) -> Heads:
+        name = f"heads {self.number}"
+        if (found := self._ready.arrays(name)) is not None and _are_heads(*found):
+            return Heads(*found)
         packed, most = self._shelf.column(key_of(self.number, HEADS))
         starts, ends, levels = unpack_table(packed, width=3, most=most)
         narrow = np.int32 if max(self.length, int(ends.max(initial=0))) < 1 << 31 else np.int64
-        return Heads(starts.astype(narrow), ends.astype(narrow), levels.astype(np.int8))
+        made = Heads(starts.astype(narrow), ends.astype(narrow), levels.astype(np.int8))
+        self._ready.keep(name, made)
+        return made
 
     @property
     def codes(self) -> Codes | None:
@@ -723,9 +730,9 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _documents(self) -> Documents:
-        return self.ready.take("documents", Documents.of_arrays, make=self._read_documents, arrays=Documents.arrays)
-
-    def _read_documents(self) -> Documents:
+        if (found := self.ready.arrays("documents")) is not None:
+            with suppress(ValueError, TypeError):
+                return Documents.of_arrays(*found)
         parts = [segment.card_columns() for segment in self._segments.values()]
         return Documents.of_columns(
             [list(chain(*columns)) for columns in zip(*parts, strict=True)] or [()] * len(Card._fields)
@@ -882,28 +889,31 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _buckets(self) -> list[list[bytes]]:
-        found = read_levels(self.ready.text("buckets", self._read_buckets))
+        if (ready := self.ready.arrays("buckets")) is not None:
+            with suppress(ValueError):
+                return read_levels(ready[0].tobytes(), root=self.root)
+        found = all_buckets(_bucket_roots(self._cursor))
         if found[-1][0] != self.root:
             raise CorruptError(_NO_PATH)
+        self.ready.keep("buckets", [np.frombuffer(written_levels(found), np.uint8)])
         return found
 
-    def _read_buckets(self) -> bytes:
-        return written_levels(all_buckets(_bucket_roots(self._cursor)))
+    def leave_ready(self) -> None:
+        """Write down what was made of the whole corpus, for the next process."""
+        if self.ready.has_news and "_documents" in self.__dict__ and self.ready.arrays("documents") is None:
+            self.ready.keep("documents", self._documents.arrays())
+        self.ready.write()
 
 
-def _ascending(column: Cuts) -> Cuts:
-    """The column itself; a ValueError where it is no such one."""
-    if column.dtype not in (np.uint32, np.int64) or (column[1:] < column[:-1]).any():
-        raise ValueError("places on an axis must ascend")
-    return column
+def _ascend(column: NDArray[Any]) -> bool:
+    """Whether these are places on an axis, as `Cuts` are."""
+    return column.dtype in (np.uint32, np.int64) and not (column[1:] < column[:-1]).any()
 
 
-def _heads(starts: NDArray[Any], ends: NDArray[Any], levels: NDArray[Any]) -> Heads:
-    """The columns themselves; a ValueError where they are no such ones."""
+def _are_heads(starts: NDArray[Any], ends: NDArray[Any], levels: NDArray[Any]) -> bool:
+    """Whether every heading has an end and a level."""
     are_places = starts.dtype == ends.dtype and starts.dtype in (np.int32, np.int64)
-    if not are_places or levels.dtype != np.int8 or not len(starts) == len(ends) == len(levels):
-        raise ValueError("every heading has an end and a level")
-    return Heads(starts, ends, levels)
+    return are_places and levels.dtype == np.int8 and len(starts) == len(ends) == len(levels)
 
 
 def _row(values: tuple[Any, ...]) -> Row:
