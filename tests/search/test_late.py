@@ -281,6 +281,46 @@ def test_other_words_are_an_answer_where_a_model_says_so(tmp_path, counting):
         assert context.relevance.missing == ("zeppelin",)
 
 
+def test_a_name_is_not_said_in_other_words(tmp_path):
+    """A model finds everything alike: that answers a question for a thing, not one for a name that stands nowhere."""
+    meant = wrap("all alike", lambda texts: np.array([[1.0, 0.0, 0.0] for _ in texts]), dimensions=3)
+    with brimful.open(tmp_path / "a.db", vectors=False, late=meant) as engine:
+        engine.add_documents(brimful.Document(name, text) for name, text in TEXTS.items())
+        assert engine.context("how do I read a zeppelin?", budget=100).text
+        assert engine.context("how do I read Zeppelin?", budget=100).text == ""
+        assert engine.context("how do I read zeppelinDB?", budget=100).text == ""
+        assert engine.search("the harbour of Zeppelin").lacks_name
+        assert not engine.search("Zeppelin in the harbour").lacks_name  # any first word has a capital
+        assert not engine.search("The Zeppelin In The Harbour").lacks_name  # and any of a title
+
+
+@pytest.mark.parametrize(("is_warm", "is_answered"), [(False, True), (True, False)])
+def test_less_has_to_be_missing_where_every_passage_was_read(tmp_path, is_warm, is_answered):
+    """Half of a question stands nowhere: that nothing else says it either is known once a model has read all of it."""
+    asked = "zeppelin walrus"
+    unlike = wrap("unlike", lambda texts: np.array([[t == asked, t != asked] for t in texts], float), dimensions=2)
+    with brimful.open(tmp_path / "a.db", vectors=False, late=unlike) as engine:
+        engine.add_documents(brimful.Document(f"{n}.md", f"{FILLER * 3} Kettle {n}.") for n in range(12))
+        engine.add_text("a.md", f"{FILLER * 9} A walrus came.")
+        if is_warm:
+            engine.warm()
+        found = engine.search(asked, limit=5)
+        assert 0.4 <= found.lacking < 0.6
+        assert found.read.is_full == is_warm
+        assert bool(engine.context(asked, budget=100).text) == is_answered
+
+
+def test_what_a_model_finds_in_tests_counts_as_little_as_their_words(tmp_path):
+    """A test that a model finds as near as the manual stands behind it."""
+    meant = wrap("all alike", lambda texts: np.array([[1.0, 0.0, 0.0] for _ in texts]), dimensions=3)
+    text = "def locks_are_kept():\n    return 'a lock keeps a second job away'\n"
+    with brimful.open(tmp_path / "a.db", vectors=False, late=meant) as engine:
+        engine.add_text("tests/test_locks.py", text)
+        engine.add_text("locks.py", text)
+        worths = {hit.path: hit.semantic for hit in engine.search("what keeps a second job away?").hits}
+    assert 0 < worths["tests/test_locks.py"] < worths["locks.py"]
+
+
 def test_a_passage_is_read_with_the_headings_above_it(tmp_path):
     """Path, chapter and section stand before its text; a heading that it begins with itself stands there once."""
     pages = f"# Deployment\n\n{FILLER * 9}\n\n## Proxies\n\n{FILLER * 9}\n\n## Caches\n\n{FILLER * 9}"

@@ -487,10 +487,10 @@ def _semantic(
     known = found != NOTHING
     found = np.where(known, found, int(found[known].min(initial=0)))
     around = weighed.means(found, reach=settings.near_reach)
-    return settings.meaning * (standing_out(found) + standing_out(around))
+    return settings.meaning * (_standing_out(found) + _standing_out(around))
 
 
-def standing_out(values: Numbers) -> Scores:
+def _standing_out(values: Numbers) -> Scores:
     """How many standard deviations above the mean, at least none; whole sums, so that it is the same everywhere."""
     count, total = len(values), int(values.sum())
     spread = isqrt(count * int((values * values).sum()) - total * total)

@@ -23,7 +23,7 @@ from brimful.index.embedders import STATIC_NAME, Embedder
 from brimful.index.segments import Numbers
 from brimful.index.vectors import Bytes, TermVectors, cosines, project, quantise, query_vector, squares, text_key
 from brimful.search.columns import CorpusColumns, Ids
-from brimful.search.field import MILLION, Field, in_order, standing_out, taken
+from brimful.search.field import MILLION, THOUSAND, Field, in_order, taken
 from brimful.search.query import Query
 from brimful.search.spelling import Correction
 from brimful.settings import FieldSettings
@@ -129,8 +129,10 @@ CELL_BYTES: Final = 600
 """Units that begin in the same so many bytes of a document are read together."""
 _STACK_BYTES: Final = 1_024 * CELL_BYTES
 """Bytes of a document whose passages are kept in one stack: less than half a megabyte of vectors."""
-_LIKENESS: Final = 10
-"""Standing out by one standard deviation is worth as much as being so many times wholly alike."""
+_LIKENESS: Final = 0.3
+"""What being wholly alike is worth by itself, against being the nearest of all."""
+_BEHIND: Final = 80_000
+"""A passage whose likeness is this much below the nearest one's, in millionths, is worth a quarter of it."""
 _FIRST_PLACE: Final = 24
 _PLACES: Final = 6
 _KEPT_READINGS = 64
@@ -366,10 +368,12 @@ def read_late(
     settings: FieldSettings,
     everything: Everything | None = None,
     near: Ids | None = None,
+    favour: Numbers | None = None,
 ) -> tuple[Field, Read]:
     """The field with what a model makes of its best places; where the model fails, as it was.
 
-    With `everything` the places that are `near` in meaning are among them, and nothing has to be embedded.
+    With `everything` the places that are `near` in meaning are among them, and nothing has to be embedded. `favour` is
+    how many thousandths each document counts, by row.
     """
     read = np.arange(min(settings.late_candidates, len(field.units)))
     units = field.units[read]
@@ -387,7 +391,8 @@ def read_late(
             alike, passages = cosines(rows, asked)[of_unit], len(each)
     except EndpointError as error:
         return field, Read(late.name, late.runtime, 0, 0, str(error))
-    gained = _gained(field, read, settings.late * _worth(alike))
+    worth = settings.late * _worth(alike)
+    gained = _gained(field, read, worth if favour is None else worth * (favour / THOUSAND)[field.rows[read]])
     if everything is not None and near is not None:
         at = np.flatnonzero(np.isin(field.units, near))
         passages_near = everything.of(field.units[at])
@@ -435,8 +440,13 @@ def read_again(
 
 
 def _worth(alike: Numbers) -> NDArray[np.float64]:
-    """What likeness says: what stands out counts, and a little the likeness itself, where nothing does."""
-    worth: NDArray[np.float64] = standing_out(alike) + np.maximum(alike, 0) / (_LIKENESS * MILLION)
+    """What likeness says: the nearest passage one, others less the farther they are behind it; and a little for itself.
+
+    >>> _worth(np.array([700_000, 620_000, 0])).round(2).tolist()
+    [1.21, 0.44, 0.01]
+    """
+    behind = (int(alike.max(initial=0)) - alike) / _BEHIND
+    worth: NDArray[np.float64] = 1 / ((1 + behind) * (1 + behind)) + _LIKENESS * np.maximum(alike, 0) / MILLION
     return worth
 
 

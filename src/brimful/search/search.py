@@ -111,8 +111,10 @@ MOST_WORDS = 64
 
 _DECIDES = 0.6
 """Where words that no document has are this much of a question, nothing that is found answers it."""
+_DECIDES_UNLIKE = 0.4
+"""The same where a model has read every passage and finds none alike."""
 _MEANT = 450_000
-"""A passage that a model finds this much alike, in millionths, answers in other words."""
+"""A passage that a model finds this much alike, in millionths, may answer in other words."""
 _END_SHARE = (1, 2)
 """Relevance ends where a hit is worth less than this share of the best one."""
 _AGAIN = 3
@@ -132,6 +134,7 @@ _LEAST_PART = 3
 _MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
 _CAMEL = compiled(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
+_BEGINS = compiled(rb"(?:\A|[.!?:\n])\W*\Z")
 _LETTERS_AND_DIGITS = compiled(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
 _RUN = compiled(rb"[a-z]+|[0-9]+")
 _ANYWHERE = 4  # the power that sets a name apart from a common word
@@ -160,6 +163,7 @@ class Found:
     senses: tuple[Sense, ...] = ()  # words that say something, unless all of them only ask
     missing: tuple[str, ...] = ()  # words that say something and that no document has
     lacking: float = 0.0  # how much of what the question says these words are; 0 where it is in another language
+    lacks_name: bool = False  # one of them is a name, which no other words say
     covered: float = 1.0  # how much of what the question says stands together at the best place
     read: Read | None = None  # what a model made of the best places; None where none was asked
     translations: frozenset[str] = frozenset()  # documents that counted less: they are there in its own language too
@@ -169,8 +173,11 @@ class Found:
     @property
     def is_unanswerable(self) -> bool:
         """Whether the corpus lacks the words that decide, and says nothing like it in others."""
-        is_meant = self.read is not None and self.read.nearest >= _MEANT
-        return self.lacking >= _DECIDES and not is_meant
+        if self.read is None or self.read.failed:
+            return self.lacking >= _DECIDES
+        if self.read.nearest >= _MEANT:
+            return self.lacking >= _DECIDES and self.lacks_name
+        return self.lacking >= (_DECIDES_UNLIKE if self.read.is_full else _DECIDES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,6 +315,7 @@ def best_of(asked: Understood, *, limit: int) -> Found:
         _senses(columns, forms, repairs),
         missing=tuple(word.decode("utf-8", "replace") for word in _named(columns, query, forms, missing)),
         lacking=lacking,
+        lacks_name=not _names_in(query).isdisjoint(each.word for each in missing),
         covered=field.covered / MILLION,
         read=read,
         translations=_translations(columns, query)[1] if asked.settings.priors else frozenset(),
@@ -321,11 +329,14 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
     if blocks not in asked.fields:
         columns, settings = asked.columns, asked.settings
         late = asked.late if settings.late else None
-        field, read = _by_words(asked, settings if late is None else beside_model(settings), blocks), None
+        favour = _favour(columns, asked.query, asked.recent_days, settings)
+        field, read = _by_words(asked, settings if late is None else beside_model(settings), blocks, favour), None
         if late is not None and len(field.units):
-            field, read = read_late(columns, field, asked.as_read, late, settings, asked.everything, asked.nearest)
+            field, read = read_late(
+                columns, field, asked.as_read, late, settings, asked.everything, asked.nearest, favour
+            )
             if read.failed:
-                field = _by_words(asked, settings, blocks)
+                field = _by_words(asked, settings, blocks, favour)
         if asked.reranker is not None and len(field.units):
             field, read = read_again(
                 columns, field, asked.as_read, asked.reranker, settings, read, known=asked.reranked
@@ -334,7 +345,7 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
     return asked.fields[blocks]
 
 
-def _by_words(asked: Understood, settings: FieldSettings, blocks: int) -> Field:
+def _by_words(asked: Understood, settings: FieldSettings, blocks: int, favour: Numbers | None) -> Field:
     """Every place of so many blocks with its worth by words and static codes; definitions thrice if they are meant."""
     if _asking_where(asked.columns, asked.query):
         settings = replace(settings, definition=3 * settings.definition)
@@ -344,7 +355,7 @@ def _by_words(asked: Understood, settings: FieldSettings, blocks: int) -> Field:
         settings=settings,
         blocks=blocks,
         allowed=asked.allowed,
-        favour=_favour(asked.columns, asked.query, asked.recent_days, settings),
+        favour=favour,
         sequence=_sequence(asked.query, asked.term_hits),
         pointed_at=places_of(asked.columns, frames_in(asked.query.text)),
         lacking=sum(each.worth for each in asked.missing),
@@ -688,6 +699,23 @@ def _written_as_names(query: Query) -> set[bytes]:
         if not asked.is_part and (is_mixed or is_called or is_member):
             found.add(asked.term)
     return found
+
+
+def _names_in(query: Query) -> set[bytes]:
+    """The words of a question that are names: written as in code, or with a capital inside of a sentence.
+
+    Not where most words have one, as in a title, nor in German, where every noun does.
+    """
+    found = _written_as_names(query)
+    words = [asked for asked in query.terms if not asked.is_part]
+    if most_little_words([asked.term for asked in words]) == "de":
+        return found
+    content = query.text.encode("utf-8", "replace")
+    capitals = [asked for asked in words if content[asked.start : asked.start + 1].isupper()]
+    if 2 * len(capitals) > len(words):
+        return found
+    inside = (asked for asked in capitals if not _BEGINS.search(content[: asked.start]))
+    return found | {asked.term for asked in inside}
 
 
 def _glued_names(columns: CorpusColumns, query: Query) -> dict[bytes, list[bytes]]:
