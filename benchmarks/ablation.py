@@ -90,7 +90,7 @@ WITHOUT = {
     "quotations, options and messages of errors as text": Part({"quoted": 0.0}),
     "no priors of files": Part({"priors": False}),
     "tests and examples in full": _of_files("test", "example"),
-    "lock, minified, generated files in full": _of_files("lock file", "minified", "generated"),
+    "lock, minified, built, generated files in full": _of_files("lock file", "minified", "built", "generated"),
     "change logs in full": _of_files("change log"),
     "translations in full": Part(code=((search, "_translations", lambda *_: (np.zeros(0, np.int64), frozenset())),)),
     "tables of contents in full": Part(code=((field, "entries", lambda *_: np.zeros(0, np.int64)),)),

@@ -253,12 +253,15 @@ def test_the_line_that_lists_an_option_stands_above_those_that_use_it(ask, liste
     assert max(context.windows, key=lambda window: window.score).path == "listed.txt"
 
 
-def test_code_of_others_counts_less_unless_it_is_asked_for(ask):
-    """A question about a program is answered from its own manual, not from a library that it carries along."""
+@pytest.mark.parametrize(
+    ("copy", "own", "asked_for"),
+    [("src/_vendor/pool.py", "src/pool.py", "in vendored code"), ("dist/pool.cjs", "lib/pool.js", "in the build")],
+)
+def test_code_of_others_and_built_code_count_less_unless_they_are_asked_for(ask, copy, own, asked_for):
+    """A question about a program is answered from its own source, not from a library or a bundle beside it."""
     said = "# {} chooses a proxy for each request\n" + "value = 1\n" * 40
-    vendored, own = "src/_vendor/pool.py", "src/pool.py"
-    context = ask({vendored: said.format("The manager"), own: said.format("The session")})
-    for question, first in (("what chooses a proxy", own), ("what chooses a proxy in vendored code", vendored)):
+    context = ask({copy: said.format("The manager"), own: said.format("The session")})
+    for question, first in (("what chooses a proxy", own), (f"what chooses a proxy {asked_for}", copy)):
         best = max(context(question, budget=500).windows, key=lambda window: window.score)
         assert best.path == first
 

@@ -69,6 +69,13 @@ _PRIORS: Final = (
         hints="vendor third-party third_party thirdparty external node_modules bower_components",
     ),
     _prior(
+        "built",
+        700,
+        r"(?:^|/)(?:dist|build|out)/.*\.(?:[cm]?jsx?|css)$",
+        "dist build builds built bundle bundles output",
+        hints="dist/ build/ out/",
+    ),
+    _prior(
         "change log",
         700,
         r"(?:^|/)(?:change[-_]?logs?|changes|history|news|rel(?:ease)?[-_]?notes?|whats[-_]?new|upgrading|releases?)"
