@@ -195,17 +195,17 @@ class FileKinds:
     ([1000, 600], [1000, 1000])
     """
 
-    def __init__(self, marks: NDArray[np.uint8], *, count: int) -> None:
-        if marks.dtype != np.uint8 or len(marks) != count:
+    def __init__(self, marks: NDArray[np.uint16], *, count: int) -> None:
+        if marks.dtype != np.uint16 or len(marks) != count:
             raise ValueError("every document needs its kinds, a bit each")
         self.marks = marks
 
     @classmethod
     def of(cls, paths: Sequence[str]) -> FileKinds:
         """Those of documents with these paths."""
-        marks = np.zeros(len(paths), np.uint8)
+        marks = np.zeros(len(paths), np.uint16)
         for number, (prior, rows) in enumerate(zip(_PRIORS, _perhaps_of_a_kind(paths), strict=True)):
-            marks[[row for row in rows if prior.pattern.search(paths[row])]] |= np.uint8(1 << number)
+            marks[[row for row in rows if prior.pattern.search(paths[row])]] |= np.uint16(1 << number)
         return cls(marks, count=len(paths))
 
     def counted(self, words: Iterable[bytes], *, without: Sequence[str] = ()) -> NDArray[np.int64]:
