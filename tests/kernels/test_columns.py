@@ -79,6 +79,36 @@ def test_the_columns_of_many_names_become_one_of_each_page(given_pages, data):
         assert found[at].tolist() == sorted(wanted)
 
 
+@given(
+    st.lists(
+        st.one_of(st.none(), st.sets(st.text("aAb'\u00e91_", min_size=1, max_size=6).map(str.encode), min_size=1)),
+        min_size=1,
+        max_size=4,
+    ),
+    st.text("ab'", max_size=2).map(str.encode),
+    st.integers(0, 6),
+    st.integers(0, 3),
+)
+def test_names_of_about_so_many_letters_are_found(given_pages, prefix, letters, longer):
+    """Those in letters by their length, each once; beside them none that is in ASCII and has no apostrophe."""
+    made = [None if found is None else page_of({name: [1] for name in found}) for found in given_pages]
+    pages = kernels.OpenPages([None if page is None else kernels.PackedPage(*page) for page in made])
+    names, goes_on = pages.near(prefix, letters, longer=longer)
+    beginning = pages.beginning(prefix)
+    every = {name for found, _ in beginning for name in (found.split(b"\n") if found else ())}
+    assert len(names) == len(set(names))
+    assert set(names) <= every
+    assert goes_on == [page is None or more for page, (_, more) in zip(made, beginning, strict=True)]
+    for name in every:
+        is_near = abs(len(name.decode()) - letters) <= longer
+        if name.isalpha():
+            assert (name in names) == is_near
+        elif is_near and (b"'" in name or not name.isascii()):
+            assert name in names
+        elif name.isascii() and b"'" not in name:
+            assert name not in names
+
+
 def test_names_with_other_pages_are_refused():
     """Names and what is beside them have the same segments; a page that says more than it has is damaged."""
     page = kernels.PackedPage(b"\ntea\n", np.array([2]), b"\x05")

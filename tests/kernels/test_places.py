@@ -1,181 +1,37 @@
-"""The kernels that count and find positions in stretches, against NumPy."""
+"""The kernels that count positions of rows and say where units lie, against NumPy."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.kernels.columns import Blocks, Columns, CountedRows, HeadingsAbove, HeadingTree, Stretches, UnitGrid
+from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid
 
 COLUMNS = st.lists(st.lists(st.integers(0, 120)).map(lambda found: np.array(sorted(found), np.int64)), max_size=4)
 EDGES = st.lists(st.integers(0, 120), unique=True, max_size=12).map(sorted)
 
 
-@st.composite
-def stretched(draw):
-    """Columns of positions, and for each segment some stretches that do not overlap."""
-    columns = draw(COLUMNS)
-    parts = [draw(EDGES) for _ in columns]
-    parts = [edges[: len(edges) // 2 * 2] for edges in parts]
-    starts = np.array([edge for edges in parts for edge in edges[0::2]], np.int64)
-    ends = np.array([edge for edges in parts for edge in edges[1::2]], np.int64)
-    return columns, starts, ends, np.cumsum([0, *(len(edges) // 2 for edges in parts)]).tolist()
-
-
-@given(stretched())
-def test_positions_in_stretches_are_those_of_a_sorted_lookup(given_all):
-    """Counts, positions and their stretches agree, for few and many of each."""
-    columns, starts, ends, bounds = given_all
-    counts = np.zeros(len(starts), np.int64)
-    for number, column in enumerate(columns):
-        part = slice(*bounds[number : number + 2])
-        counts[part] = column.searchsorted(ends[part]) - column.searchsorted(starts[part])
-    given_ones = Stretches(starts, ends, bounds)
-    assert given_ones.count(Columns(columns)).tolist() == counts.tolist()
-    weighed = given_ones.count(Columns(columns), weight=7, counts=np.arange(len(starts)))
-    assert weighed.tolist() == (np.arange(len(starts)) + 7 * counts).tolist()
-    found, stretches, behind = given_ones.find(Columns(columns))
-    for number, column in enumerate(columns):
-        low, high = bounds[number : number + 2]
-        part = slice(*behind[number : number + 2])
-        at = starts[low:high].searchsorted(column, side="right") - 1
-        inside = (at >= 0) & (column < np.append(ends[low:high], 0)[at])
-        assert found[part].tolist() == column[inside].tolist()
-        assert stretches[part].tolist() == (at[inside] + low).tolist()
-
-
 @given(COLUMNS, st.data())
-def test_rows_and_blocks_are_those_of_a_sorted_lookup(columns, data):
-    """Every position counts for the extent and the block that begins last before it."""
+def test_rows_are_those_of_a_sorted_lookup(columns, data):
+    """Every position counts for the extent that begins last before it."""
     bases = [np.array([0, *(edge + 1 for edge in data.draw(EDGES))], np.int64) for _ in columns]
     rows = [np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(each), max_size=len(each)))) for each in bases]
     weight = data.draw(st.integers(1, 1_000))
     count = data.draw(st.sampled_from([6, 60]))
-    wanted, named = np.zeros(count, np.int64), np.array(data.draw(st.lists(st.integers(0, 5))), np.int64)
+    wanted = np.zeros(count, np.int64)
     for column, begin, row in zip(columns, bases, rows, strict=True):
         np.add.at(wanted, row.astype(np.int64)[begin.searchsorted(column, side="right") - 1], weight)
     counted, given_columns = CountedRows(Columns(bases), Columns(rows), count=count), Columns(columns)
     counted.add(given_columns, weight=weight)
     assert counted.counts.tolist() == wanted.tolist()
     counted.add(given_columns, weight=weight)  # as it is kept where they are common
-    counted.add_rows(named, weight=3)
-    wanted = 2 * wanted + 3 * np.bincount(named, minlength=count)
-    assert counted.counts.tolist() == wanted.tolist()
+    assert counted.counts.tolist() == (2 * wanted).tolist()
     assert len(counted) == np.count_nonzero(wanted)
 
-    sizes, k1, b = np.arange(count) / 7, data.draw(st.floats(0.1, 3)), data.draw(st.floats(0, 1))
-    scores, has = np.full(count, 0.25), np.flatnonzero(wanted)
-    times = wanted[has] / 1_000
-    weighed = scores.copy()
-    weighed[has] += 1.7 * (times * (k1 + 1) / (times + k1 * (1 - b + b * sizes[has])))
-    counted.weigh(sizes, 1.7, saturation=k1, length=b, scores=scores)
-    assert scores.tolist() == weighed.tolist()
-    assert len(counted) == counted.counts.sum() == 0
 
-    starts = [np.array(data.draw(EDGES), np.int64) for _ in columns]
-    firsts = np.cumsum([0, *map(len, starts)])[:-1]
-    blocks = Blocks(Columns(starts))
-    gained, worth = np.full(blocks.count, 0.1), np.full(blocks.count, 0.1)
-    for first, begin, column in zip(firsts, starts, columns, strict=True):
-        at = np.unique(begin.searchsorted(column, side="right") - 1)
-        gained[first + at[at >= 0]] += 0.7
-    blocks.add(Columns(columns), 0.7, worth=worth)
-    assert worth.tolist() == gained.tolist()
-
-
-@given(COLUMNS, st.data())
-def test_stretches_that_overlap_are_counted_each_by_itself(columns, data):
-    """A position counts for every stretch that it lies in, as long as starts and ends ascend."""
-    parts = [data.draw(st.lists(st.tuples(st.integers(0, 120), st.integers(0, 40)), max_size=8)) for _ in columns]
-    starts = np.array([at for part in parts for at in sorted(first for first, _ in part)], np.int64)
-    ends = np.array([at for part in parts for at in sorted(first + size for first, size in part)], np.int64)
-    bounds = np.cumsum([0, *map(len, parts)]).tolist()
-    wanted = np.zeros(len(starts), np.int64)
-    for number, column in enumerate(columns):
-        part = slice(*bounds[number : number + 2])
-        wanted[part] = column.searchsorted(ends[part]) - column.searchsorted(starts[part])
-    assert Stretches(starts, ends, bounds).count(Columns(columns)).tolist() == wanted.tolist()
-
-
-DEEPEST = 4
-
-
-@st.composite
-def headed(draw):
-    """Headings of a segment, each under an earlier one or none; where its extents begin; and some of its units."""
-    edges = draw(st.lists(st.integers(0, 120), unique=True, min_size=2, max_size=40).map(sorted))
-    edges = edges[: len(edges) // 2 * 2]
-    starts, ends = np.array(edges[0::2], np.int64), np.array(edges[1::2], np.int64)
-    count = len(starts)
-    parents = np.array([draw(st.sampled_from([count, *range(number)])) for number in range(count)], np.int64)
-    bases = np.array([0, *(edge + 1 for edge in draw(EDGES))], np.int64)
-    cuts = draw(EDGES)
-    return starts, ends, parents, bases, np.array(cuts[:-1], np.int64), np.array(cuts[1:], np.int64)
-
-
-def chains_by_numpy(starts, ends, parents, bases, begins, behind):
-    """The headings above units, the nearest first; their number for none."""
-    parents = np.append(parents, len(starts))
-    base = bases[bases.searchsorted(begins, side="right") - 1]
-    lowest = ends.searchsorted(begins, side="right") - 1
-    chain = np.where((lowest >= 0) & (starts[lowest] >= base), lowest, len(starts))
-    after = np.minimum(lowest + 1, len(starts) - 1)
-    is_own = (starts[after] >= begins) & (starts[after] < behind)
-    chains = [np.where(is_own, parents[after], chain)]
-    for _ in range(DEEPEST - 1):
-        chains.append(parents[chains[-1]])
-    return np.array(chains).T.reshape(-1, DEEPEST)
-
-
-@given(st.lists(st.one_of(st.none(), headed()), max_size=3), st.data())
-def test_headings_above_units_are_those_of_a_sorted_lookup(segments, data):
-    """Every unit gets the headings above it, the nearest first; what one of them has is told of the unit."""
-    nothing = (np.zeros(0, np.int64),) * 6
-    parts = [given_all or nothing for given_all in segments]
-    begins, behind = (np.concatenate([np.zeros(0, np.int64), *(part[at] for part in parts)]) for at in (4, 5))
-    bounds = np.cumsum([0, *(len(part[4]) for part in parts)]).tolist()
-    trees = [None if given_all is None else HeadingTree(*given_all[:4]) for given_all in segments]
-    above = HeadingsAbove(trees, begins, behind, bounds, deepest=DEEPEST)
-    places = [np.array(sorted(data.draw(st.sets(st.integers(0, 120)))), np.int64) for _ in parts]
-    told = np.arange(len(begins))
-    above.tell(places, 5, told=told)
-    edges = np.cumsum([0, *map(len, places)]).tolist()
-    holding = above.holding(np.concatenate([np.zeros(0, np.int64), *places]), edges)
-    for number, part in enumerate(parts):
-        starts, ends, *_ = part
-        low, high = bounds[number : number + 2]
-        at = starts.searchsorted(places[number], side="right") - 1
-        in_head = (at >= 0) & (places[number] < np.append(ends, 0)[at])
-        assert holding[slice(*edges[number : number + 2])].tolist() == np.where(in_head, at, -1).tolist()
-        if not len(starts):
-            assert (above.chains[low:high] == -1).all()
-            continue
-        wanted = chains_by_numpy(*part)
-        used = np.unique(wanted[wanted < len(starts)])
-        first, last = above.bounds[number : number + 2]
-        assert above.starts[first:last].tolist() == starts[used].tolist()
-        assert above.ends[first:last].tolist() == ends[used].tolist()
-        chains = above.chains[low:high]
-        named = np.where(chains >= 0, np.append(used, 0)[np.maximum(chains - first, 0)], len(starts))
-        assert named.tolist() == wanted.tolist()
-        has = np.append(places[number].searchsorted(ends) > places[number].searchsorted(starts), False)
-        assert told[low:high].tolist() == (np.arange(low, high) + 5 * has[wanted].any(axis=1)).tolist()
-
-
-def test_units_and_headings_that_do_not_fit_are_refused():
-    """No kernel is called with units or headings that have no room, or with numbers of no heading."""
+def test_headings_that_do_not_fit_are_refused():
+    """No kernel is called with numbers of no heading."""
     some = np.arange(3)
-    tree = HeadingTree(some, some + 1, np.full(3, 3), np.zeros(1, np.int64))
-    for bounds in ([0, 2], [1, 3], [0, 3, 3], [3, 0]):
-        with pytest.raises(ValueError, match="unit"):
-            HeadingsAbove([tree], some, some, bounds, deepest=2)
-    with pytest.raises(ValueError, match="unit"):
-        HeadingsAbove([tree], some, some[:2], [0, 3], deepest=2)
-    with pytest.raises(ValueError, match="unit"):
-        HeadingsAbove([tree], some, some + 1, [0, 3], deepest=2).tell([some], 1, told=np.zeros(2, np.int64))
-    for behind in ([0, 2], [1, 3], [0, 3, 3]):
-        with pytest.raises(ValueError, match="positions"):
-            HeadingsAbove([tree], some, some + 1, [0, 3], deepest=2).holding(some, behind)
     for parents in (some[:2], some - 1):
         with pytest.raises(ValueError, match="heading"):
             HeadingTree(some, some, parents, some)
@@ -244,23 +100,11 @@ def test_units_that_are_not_there_are_refused():
 
 
 def test_sizes_that_do_not_fit_are_refused():
-    """No kernel is called with stretches or extents that its columns do not have."""
+    """No kernel is called with extents that its columns do not have."""
     column, some = Columns([np.arange(3)]), np.arange(3)
-    for starts, bounds in ((some, [0, 4]), (some, [0, 1, 2]), (some, [-1, 2]), (some[:2], [0, 2])):
-        with pytest.raises(ValueError, match="stretch"):
-            Stretches(starts, some, bounds).count(column)
-    with pytest.raises(ValueError, match="stretch"):
-        Stretches(some, some, [0, 3]).count(column, counts=np.zeros(2, np.int64))
     with pytest.raises(ValueError, match="extent"):
         CountedRows(column, Columns([some[:2]]), count=3)
-    counted, scores = CountedRows(column, column, count=3), np.zeros(3)
+    counted = CountedRows(column, column, count=3)
     for columns, weight in ((Columns([some, some]), 1), (column, 0)):
         with pytest.raises(ValueError, match="segment"):
             counted.add(columns, weight=weight)
-    for rows, weight in ((some + 1, 1), (some - 1, 1), (some, 0)):
-        with pytest.raises(ValueError, match="3 rows"):
-            counted.add_rows(rows, weight=weight)
-    with pytest.raises(ValueError, match="row"):
-        counted.weigh(scores[:2], 1.0, saturation=1.0, length=0.5, scores=scores)
-    with pytest.raises(ValueError, match="block"):
-        Blocks(column).add(column, 1.0, worth=scores[:2])

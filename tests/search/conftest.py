@@ -2,13 +2,24 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from brimful import Document
+from brimful.kernels.question import AskedWords, ChosenUnits, Rows, WordsInUnits
 from brimful.search.columns import CorpusColumns
 from brimful.store.sqlite import Entry, SqliteStore
 
 WORDS = ["tea", "pot", "cup", "harbour", "ledger", "lamp", "river", "stone", "green", "brass"]
+
+
+def counts_in(columns, units, places):
+    """How many of some positions lie in each of some ascending units."""
+    words = AskedWords(columns.asked_places, [[(1, places)]], [Rows(np.zeros(0, np.int64))])
+    bounds = [*units.searchsorted(columns.firsts).tolist(), len(units)]
+    chosen = ChosenUnits(units, np.array(columns.grid.placed(units)), bounds)
+    counted = WordsInUnits(words, chosen, [None] * len(columns.segments), deepest=1, heading=0, name=0)
+    return counted.counts[0].tolist()
 
 
 def sentence(chance: random.Random) -> str:

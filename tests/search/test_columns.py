@@ -7,10 +7,9 @@ import pytest
 
 from brimful import Document
 from brimful.index import build
-from brimful.search.signals import Candidates
 from brimful.text.terms import terms_of
 
-from .conftest import corpus
+from .conftest import corpus, counts_in
 
 GONE = [Document("gone.md", "Tea. Zanzibar teapots. " * 20), Document("tea/00.md.old", "Lamps. Teacups. " * 9)]
 
@@ -65,7 +64,7 @@ def test_positions_fall_into_units_and_documents(made, term):
         for start, end in units_of(document):
             by_unit[path, start] = sum(start <= at < end for at in starts)
     named = [(columns.documents.paths[row], start) for row, start in zip(columns.rows, columns.offsets, strict=True)]
-    counted = dict(zip(named, Candidates(columns, everything).counts(places).tolist(), strict=True))
+    counted = dict(zip(named, counts_in(columns, everything, places), strict=True))
     assert counted == by_unit
     counts = columns.document_counts(places).tolist()
     assert dict(zip(columns.documents.paths, counts, strict=True)) == by_document
@@ -73,7 +72,7 @@ def test_positions_fall_into_units_and_documents(made, term):
     holding = {named[unit] for unit in columns.units_with(term)}
     assert holding == {place for place, count in by_unit.items() if count}
     some = everything[::3]
-    assert Candidates(columns, some).counts(places).tolist() == [by_unit[named[unit]] for unit in some]
+    assert counts_in(columns, some, places) == [by_unit[named[unit]] for unit in some]
 
 
 def _range(found, term):

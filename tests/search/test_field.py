@@ -1,9 +1,12 @@
 """The relevance field against the same sums as plain loops over units."""
 
+from decimal import Context, Decimal
 from math import isqrt, log, sqrt
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brimful import Document
 from brimful.index.build import Extent, build_segment
@@ -11,11 +14,11 @@ from brimful.index.embedders import StaticEmbedder
 from brimful.index.vectors import NOTHING, query_vector, similarities
 from brimful.search import field as field_module
 from brimful.search.field import MILLION, THOUSAND, TermHits, idf, plain_rarity, relevance
-from brimful.search.signals import Candidates, called_by
+from brimful.search.signals import called_by
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
 
-from .conftest import corpus
+from .conftest import corpus, counts_in
 
 PLAIN = {"called": 0, "definition": 0, "runs": 0}  # what signals add has tests of its own
 SETTINGS = FieldSettings(
@@ -77,7 +80,7 @@ def is_told(columns, unit, word):
 def plain_field(columns, term_hits, settings):
     """The whole field without blocks, in plain loops: the score of every unit in millionths."""
     units = range(len(columns))
-    counts = [Candidates(columns, np.arange(len(columns))).counts(each.places[0][1]).tolist() for each in term_hits]
+    counts = [counts_in(columns, np.arange(len(columns)), each.places[0][1]) for each in term_hits]
     sizes, extents, rows = columns.sizes.tolist(), columns.extents.tolist(), columns.rows.tolist()
 
     def around(unit, reach):
@@ -254,6 +257,14 @@ def test_likeness_is_how_far_a_unit_stands_out(laid):
     assert found.semantic.max() > 0
     for unit, semantic in zip(found.units.tolist(), found.semantic.tolist(), strict=True):
         assert abs(semantic - round(0.3 * sum(expected[unit]) * MILLION)) <= 1
+
+
+@given(st.integers(1, 10**9), st.floats(0, 1))
+def test_rarity_is_that_of_decimals(total, share):
+    """Where long numbers tell a logarithm, it is the one that twenty digits are rounded to."""
+    for census in {0, 1, total, int(total**share)}:
+        odds = 1 + Decimal(2 * (total - census) + 1) / Decimal(2 * census + 1)
+        assert plain_rarity(census, total) == float(odds.ln(Context(prec=20)))
 
 
 @pytest.mark.parametrize(("census", "total"), [(1, 1), (1, 1000), (999, 1000), (5000, 1000), (1, 10**9)])

@@ -74,3 +74,18 @@ def test_rows_that_differ_in_words_are_not_said_again(tmp_path):
         engine.add_text("notes.md", "The harbour museum rang. We should visit them in May, and bring the ledger.\n")
         hits = engine.search("orders harbour museum", limit=12).hits
     assert [hit.path for hit in hits[: len(goods)]].count("orders.csv") == len(goods)
+
+
+def test_a_short_line_that_a_reference_repeats_is_found_three_times(tmp_path):
+    """Below each of its entries stands the same type: the page that says what it is has a place before the fourth."""
+    entries = "".join(
+        f"### Message {n}\n\nWord{n} is sent first.\n\nInt64 (TimestampTz)\n\nThen word{n}.\n\n" for n in range(30)
+    )
+    told = "# Times\n\nA time with a zone is stored in UTC, and a TimestampTz is shown in the zone of a session.\n"
+    with brimful.open(tmp_path / "a.db", vectors=False) as opened:
+        opened.add_text("messages.md", f"# Messages\n\n{entries}")
+        opened.add_text("times.md", told)
+        hits = opened.search("TimestampTz", limit=400).hits
+        same = [hit for hit in hits if opened.text(hit.path, hit.start, hit.end).strip() == "Int64 (TimestampTz)"]
+        assert len(same) == 30
+        assert sum(hit.score > hits[0].score / 2 for hit in same) == 3

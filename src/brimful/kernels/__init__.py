@@ -55,17 +55,24 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pair_brackets": (_SIZE, (_AT, _SIZE, _AT, _SIZE, *(_AT,) * 3)),
     "find_alone": (_SIZE, (_AT, _AT, _AT, _SIZE, _AT, _SIZE, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
     "find_macros": (_SIZE, (_AT, _AT, _AT, *(_SIZE,) * 3, *(_AT,) * 3)),
-    "count_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 3, _SIZE, _AT)),
-    "find_above": (None, (_AT, _SIZE, *(_AT,) * 3, _SIZE, *(_AT,) * 6)),
-    "find_heads": (None, (_AT, _SIZE, *(_AT,) * 3)),
-    "tell_above": (None, (_AT, _SIZE, _SIZE, _AT, _SIZE, _AT)),
     "place_units": (_SIZE, (_AT, _AT, _SIZE, _AT)),
     "units_between": (_SIZE, (_AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE)),
-    "find_inside": (None, (_AT, _AT, _SIZE, *(_AT,) * 6)),
     "add_to_rows": (_SIZE, (_AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT, _AT, _SIZE)),
     "add_rows": (_SIZE, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE)),
-    "add_to_blocks": (None, (_AT, _AT, _SIZE, *(_AT,) * 3, _REAL, _AT)),
-    "mark_runs": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT)),
+    "split_paths": (None, (*(_AT,) * 3, _SIZE, _SIZE, _AT, _AT)),
+    "weigh_word": (None, (_AT, _SIZE, _SIZE, _REAL, _AT, _AT)),
+    "weigh_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 6)),
+    "add_names": (_SIZE, (*(_AT,) * 4, _SIZE, *(_AT,) * 4)),
+    "share_names": (None, (_AT, _SIZE, *(_AT,) * 3)),
+    "count_documents": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "choose_units": (_SIZE, (_AT, _AT, _REAL, _AT, _AT, _AT, _SIZE, _AT, _AT)),
+    "count_words": (None, (*(_AT,) * 5, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 5)),
+    "find_defining": (_SIZE, (*(_AT,) * 5, _SIZE, _AT, _SIZE)),
+    "count_runs": (_SIZE, (*(_AT,) * 5, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "weigh_scales": (_SIZE, (_AT, _SIZE, *(_AT,) * 6)),
+    "mean_likeness": (None, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _AT)),
+    "settle_units": (None, (_AT,) * 7),
+    "order_field": (_SIZE, (_SIZE, *(_AT,) * 8, _SIZE, _AT, _AT)),
     "weigh_rows": (None, (_AT, _SIZE, _AT, _AT, _REAL, _AT, _AT)),
     "sum_rows": (None, (_AT, _AT, _AT, *(_SIZE,) * 4, _AT, _SIZE)),
     "terms_of_units": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 4)),
@@ -81,17 +88,15 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "read_tokens": (_SIZE, (_AT, _AT, _REAL, _AT, _SIZE, _AT, _AT)),
     "hash_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "alike_sets": (_SIZE, (_AT, _AT, _AT, _AT, _SIZE, _AT, _SIZE, _SIZE, _AT, _AT)),
-    "weigh_units": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _AT, _SIZE, _REAL, *(_AT,) * 6)),
-    "mean_around": (None, (_AT, _SIZE, _AT, _AT, _SIZE, _AT)),
-    "order_units": (None, (_AT, _SIZE, _AT, _AT)),
-    "most_covered": (_REAL, (_AT, _AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "find_in_pages": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "find_all_in_pages": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _AT, _AT)),
     "find_beginnings": (None, (_AT, _SIZE, _AT, _SIZE, _AT)),
+    "near_names": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
+    "unite_in_pages": (_SIZE, (*(_AT,) * 3, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 4)),
     "unpack_in_pages": (_SIZE, (_AT, _SIZE, *(_AT,) * 3)),
     "sign_words": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "has_word": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
-    "spelled_alike": (_SIZE, (*(_AT,) * 3, *(_SIZE,) * 3, _AT, *(_SIZE,) * 4, _AT, _SIZE, _SIZE, _AT)),
+    "spelled_alike": (_SIZE, (*(_AT,) * 4, *(_SIZE,) * 2, _AT, *(_SIZE,) * 4, _AT, _SIZE, _SIZE, _AT, _SIZE)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "mark_lines": (None, (_AT, _SIZE, *(_AT,) * 4, _BYTE, _AT)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
@@ -155,6 +160,17 @@ def opened(path: Path) -> ctypes.CDLL:
     return found
 
 
+def is_wide(*, wide: bool) -> int:
+    """Whether wide instructions are wanted, and there."""
+    return int(wide and _can_be_wide())
+
+
+@cache
+def _can_be_wide() -> bool:
+    """Asked once: where the machine is a virtual one, a processor that says what it can do takes longer than a sum."""
+    return bool(library().can_be_wide())
+
+
 def cores() -> int:
     """How many processors this process may use."""
     try:
@@ -196,6 +212,11 @@ def address_of(values: NDArray[Any]) -> int:
         return ctypes.addressof(_FIRST_BYTE(values))  # type: ignore[arg-type]
     except (TypeError, ValueError):  # it is empty, or can't be written to
         return int(values.ctypes.data)
+
+
+def addresses_of(*arrays: NDArray[Any]) -> list[int]:
+    """The same of several arrays."""
+    return [address_of(values) for values in arrays]
 
 
 def address_in(content: bytes) -> int:

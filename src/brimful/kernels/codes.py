@@ -1,15 +1,14 @@
-"""What units mean and are worth: sums of vectors, codes compared, words weighed (codes.c, planes.c, field.c)."""
+"""What units mean and are worth: sums of vectors, codes compared, (codes.c, planes.c)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Numbers, Places, address_of, in_halves, library, numbers_of, places_of
+from brimful.kernels import Numbers, Places, address_of, in_halves, is_wide, library, numbers_of, places_of
 from brimful.kernels.terms import Members
 
 DIMENSIONS = 256
@@ -22,7 +21,6 @@ _COLUMNS = tuple(range(0, DIMENSIONS, PART))
 _MOST_NARROW = (1 << 15) - 1
 
 _MANY_UNITS = 1 << 13
-_MOST_SCORE = 1 << 61
 _CODE_BYTES, _GROUP, _MOST_HALF = 32, 32, 124
 
 
@@ -57,7 +55,7 @@ def sum_rows(
         raise ValueError("every sum needs its place")
     given = (table.ctypes.data, rows.ctypes.data, ends.ctypes.data, len(ends), _MOST_NARROW // max(largest, 1))
     for first in columns:
-        library().sum_rows(*given, first, _is_wide(wide=wide), sums.ctypes.data + first - columns[0], width)
+        library().sum_rows(*given, first, is_wide(wide=wide), sums.ctypes.data + first - columns[0], width)
     return sums
 
 
@@ -98,7 +96,7 @@ def sum_units(
         np.empty((len(units), DIMENSIONS // 8), np.uint8) if codes else np.empty((len(units), DIMENSIONS), np.int32)
     )
     out = (None, made.ctypes.data) if codes else (made.ctypes.data, None)
-    wider = _is_wide(wide=wide)
+    wider = is_wide(wide=wide)
     for column, part in zip(_COLUMNS, parts, strict=True):
         rows = np.ascontiguousarray(part, np.int8)
         if rows.shape != (len(offsets) - 1, PART):
@@ -146,81 +144,6 @@ def score_codes(codes: NDArray[np.uint8], tables: NDArray[np.int16], *, nothing:
     return scores
 
 
-class WeighedUnits:
-    """Units in runs, with how often words stand in each and what is said of them above it, in thousandths.
-
-    A row of `counts` and `told` is a word, a column a unit; `firsts` and `lasts` name the first and the last unit of
-    the run that each is in. What surrounds a unit ends with its run.
-    """
-
-    def __init__(self, counts: Numbers, told: Numbers, firsts: Numbers, lasts: Numbers, sizes: Numbers) -> None:
-        self.counts, self.told = numbers_of(counts), numbers_of(told)
-        self._firsts, self._lasts, self._sizes = numbers_of(firsts), numbers_of(lasts), numbers_of(sizes)
-        self._words, self._units = self.counts.shape
-        if self.told.shape != self.counts.shape or {len(firsts), len(lasts), len(sizes)} != {self._units}:
-            raise ValueError("every unit needs its counts, its run and its size")
-        at = np.arange(self._units)
-        inside = (self._firsts >= 0) & (self._firsts <= at) & (at <= self._lasts) & (self._lasts < self._units)
-        if not inside.all():
-            raise ValueError("a unit must lie inside of its run")
-        self._around, self._covered = np.empty(self._units, np.int64), np.empty(self._units)
-        self._damped = np.empty(self._units)
-        self._has = np.empty(self.counts.shape, np.uint8)
-        library().mark_runs(*self._given, address_of(self._lasts), address_of(self._has))
-
-    def scores(
-        self, worths: Sequence[float], *, reach: int, unit_bytes: int, saturation: float, length: float
-    ) -> NDArray[np.float64]:
-        """What each unit and so many neighbours on both sides are worth; the best is worth one."""
-        given, scores = self._worths(worths, reach), np.empty(self._units)
-        measures = np.array([saturation, saturation + 1, length, 1 - length], np.float64)
-        room = [*map(address_of, (given, measures, self._around, self._damped, self._covered, scores))]
-        units = (address_of(self._has), address_of(self._lasts), address_of(self._sizes))
-        library().weigh_units(*self._given, *units, reach, unit_bytes, *room)
-        return scores
-
-    def covered(self, worths: Sequence[float], *, reach: int) -> float:
-        """What the words are worth that the unit with most of them has around it."""
-        given = self._worths(worths, reach)
-        room = [*map(address_of, (given, self._around, self._covered))]
-        runs = (address_of(self._has), address_of(self._lasts))
-        return float(library().most_covered(*self._given, *runs, reach, *room))
-
-    def means(self, values: Numbers, *, reach: int) -> Numbers:
-        """The mean of the values of each unit and so many neighbours on both sides, rounded down."""
-        values, made = numbers_of(values), np.empty(self._units, np.int64)
-        if len(values) != self._units or reach < 0:
-            raise ValueError(f"{self._units} units need as many values, and a reach from 0 on")
-        runs = (address_of(self._firsts), address_of(self._lasts))
-        library().mean_around(address_of(values), self._units, *runs, reach, address_of(made))
-        return made
-
-    @property
-    def _given(self) -> tuple[int, int, int, int]:
-        return address_of(self.counts), address_of(self.told), self._words, self._units
-
-    def _worths(self, worths: Sequence[float], reach: int) -> NDArray[np.float64]:
-        if len(worths) != self._words or reach < 0:
-            raise ValueError(f"{self._words} words need as many worths, and a reach from 0 on")
-        return np.array(worths, np.float64)
-
-
-def order_units(scores: Numbers, units: Numbers) -> Numbers:
-    """Some units by their scores, the highest first; equal ones stay as they stand.
-
-    >>> order_units(np.array([5, 9, 5, 7]), np.array([2, 0, 1])).tolist()
-    [1, 2, 0]
-    """
-    scores, made = numbers_of(scores), np.array(units, np.int64)
-    if len(made) and not 0 <= int(made.min()) <= int(made.max()) < len(scores):
-        raise ValueError(f"there are {len(scores)} scores, and others were asked for")
-    if len(scores) and max(-int(scores.min()), int(scores.max())) > _MOST_SCORE:
-        raise ValueError("a score must be below 2 to the 61")
-    room = np.empty(len(made), np.int64)
-    library().order_units(address_of(scores), len(made), address_of(made), address_of(room))
-    return made
-
-
 def _in_groups(parts: Iterable[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
     """The same codes, all but the last ones in whole groups."""
     rest = np.zeros((0, _CODE_BYTES), np.uint8)
@@ -244,7 +167,7 @@ class Planes:
     def __init__(self, parts: Iterable[NDArray[np.uint8]], *, count: int, wide: bool = True) -> None:
         self._count = count
         self._planes = np.empty(-(-count // _GROUP) * _GROUP * _CODE_BYTES, np.uint8)
-        self._wide = _is_wide(wide=wide)
+        self._wide = is_wide(wide=wide)
         at, first = address_of(self._planes), 0
         for codes in _in_groups(parts):
             if first + len(codes) > count:
@@ -287,17 +210,6 @@ class Planes:
         if library().score_planes(*given, self._wide, self._count, address_of(scores)) < 0:
             raise ValueError(f"there are {self._count} codes, and others were asked for")
         return scores
-
-
-def _is_wide(*, wide: bool) -> int:
-    """Whether wide instructions are wanted, and there."""
-    return int(wide and _can_be_wide())
-
-
-@cache
-def _can_be_wide() -> bool:
-    """Asked once: where the machine is a virtual one, a processor that says what it can do takes longer than a sum."""
-    return bool(library().can_be_wide())
 
 
 def _halves(tables: NDArray[np.uint8], base: int) -> NDArray[np.uint8]:

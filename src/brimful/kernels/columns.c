@@ -118,9 +118,12 @@ static int64_t unite_two(const int64_t *one, int64_t ones, const int64_t *other,
     return falls ? -1 : made;
 }
 
+/* For skips.c too. */
+int64_t unite_few(const int64_t **columns, int64_t *sizes, int64_t count, int64_t *out, int64_t *room);
+
 /* Ascending columns as one, each number once: the shortest first, two at a time. `out` and `room` have room for all
  * numbers. Returns how many there are, or -1 where a column does not ascend. */
-static int64_t unite(const int64_t **columns, int64_t *sizes, int64_t count, int64_t *out, int64_t *room)
+int64_t unite_few(const int64_t **columns, int64_t *sizes, int64_t count, int64_t *out, int64_t *room)
 {
     for (int64_t column = 1; column < count; column++) /* they are few */
         for (int64_t at = column; at && sizes[at] < sizes[at - 1]; at--) {
@@ -158,7 +161,7 @@ EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes
                 own[some] = columns[column * segments + segment];
                 lengths[some++] = sizes[column * segments + segment];
             }
-        made[segment] = unite(own, lengths, some, out + total, room);
+        made[segment] = unite_few(own, lengths, some, out + total, room);
         if (made[segment] < 0)
             return -1;
         total += made[segment];

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import NamedTuple
 from brimful.errors import CorruptError
-from brimful.kernels import Numbers, Reals, address_in, address_of, library, numbers_of, places_of
+from brimful.kernels import Numbers, address_in, address_of, library, numbers_of, places_of
 
 _BITS = 7  # of a packed number in each byte
 
@@ -161,6 +161,21 @@ class OpenPages:
             found.append((names[first + 1 : last], last == len(names) - 1))
         return found
 
+    def near(self, prefix: bytes, letters: int, *, longer: int) -> tuple[list[bytes], list[bool]]:
+        """Names that begin so and may have so many letters, or that many more or less, each once; and as `beginning`.
+
+        Of names that are not in letters of ASCII, only those with an apostrophe or beyond ASCII.
+        """
+        bounds = np.empty((self._count, 2), np.int64)
+        library().find_beginnings(self._at, self._count, prefix, len(prefix), address_of(bounds))
+        edges = bounds.tolist()
+        goes_on = [
+            last == len(page.names) - 1 if page else True for page, (_, last) in zip(self._kept, edges, strict=True)
+        ]
+        room = np.empty(sum(last - first for first, last in edges), np.uint8)
+        made = library().near_names(self._at, self._count, address_of(bounds), letters, longer, address_of(room))
+        return list(set(room[: made - 1].tobytes().split(b"\n"))) if made else [], goes_on
+
     def _find(self, name: bytes) -> tuple[Numbers, Numbers, int]:
         """How many numbers stand before those of a name in each, how many it has, and how many that are."""
         before, counts = np.empty((2, self._count), np.int64)
@@ -216,23 +231,32 @@ def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Colum
     segments = len(found[0][0].pages)
     if any(len(pages.pages) != segments for pages, _ in found) or any(len(each) != segments for each in beside):
         raise ValueError("every name needs a page of each segment, and what is beside it a column")
-    pages, names = np.concatenate([each.pages for each, _ in found]), b"".join([name for _, name in found])
-    bounds = np.cumsum([0, *(len(name) for _, name in found)])
-    before, counts = np.empty((2, len(pages)), np.int64)
-    places = (address_of(before), address_of(counts))
-    total = library().find_all_in_pages(address_of(pages), segments, names, address_of(bounds), len(found), *places)
-    values = np.empty(max(total, 0), np.int64)
-    if total < 0 or library().unpack_in_pages(address_of(pages), len(pages), *places, address_of(values)) != total:
-        raise CorruptError(_SAYS_MORE)
-    at = (address_of(values) + 8 * (np.cumsum(counts) - counts)).astype(np.uint64).reshape(-1, segments)
-    united = _united(
-        np.concatenate([*(each.at[None] for each in beside), at]),
-        np.concatenate([*(each.sizes[None] for each in beside), counts.reshape(-1, segments)]),
+    if len(found) + len(beside) > _MOST_UNITED:
+        return unite_all([*beside, *(pages.of(name) for pages, name in found)])
+    pages = np.concatenate([each.pages for each, _ in found]) if len(found) > 1 else found[0][0].pages
+    names, bounds = (
+        b"".join([name for _, name in found]),
+        np.array([0, *accumulate([len(name) for _, name in found])], np.int64),
     )
-    if united is None:
-        own = [Columns.cut(values, counts)[first : first + segments] for first in range(0, len(pages), segments)]
-        return Columns([_sorted_once(columns) for columns in zip(*beside, *own, strict=True)])
-    return united
+    counted = np.empty((2, len(pages)), np.int64)
+    places = (address_of(counted), address_of(counted) + 8 * len(pages))
+    total = library().find_all_in_pages(address_of(pages), segments, names, address_of(bounds), len(found), *places)
+    if total < 0:
+        raise CorruptError(_SAYS_MORE)
+    at, sizes = (np.concatenate([getattr(each, name) for each in beside] or [_NONE]) for name in ("at", "sizes"))
+    whole = total + sum(each.total for each in beside)
+    room, out, made = np.empty(total + whole, np.int64), np.empty(whole, np.int64), np.empty(segments, np.int64)
+    others = (address_of(at), address_of(sizes), len(beside), segments)
+    rooms = (address_of(room), address_of(room) + 8 * total, address_of(out), address_of(made))
+    united = library().unite_in_pages(address_of(pages), *places, len(found), *others, *rooms)
+    if united == -_MORE:
+        raise CorruptError(_SAYS_MORE)
+    if united < 0:
+        return unite_all([*beside, *(pages.of(name) for pages, name in found)])
+    return Columns.cut(out, made)
+
+
+_NONE, _MORE = np.zeros(0, np.int64), 2
 
 
 def _united(columns: NDArray[np.uint64], sizes: Numbers) -> Columns | None:
@@ -272,48 +296,6 @@ _NOTHING = (0,) * 6
 def _place_of(content: bytes) -> tuple[int, int]:
     """Where bytes lie in memory, and how many they are."""
     return address_in(content), len(content)
-
-
-class Stretches:
-    """Stretches `[start, end)` of segments, whose starts and ends ascend: segment s has those from `bounds[s]` on."""
-
-    def __init__(self, starts: Numbers, ends: Numbers, bounds: Sequence[int]) -> None:
-        starts, ends, edges = numbers_of(starts), numbers_of(ends), np.array(bounds, np.int64)
-        if len(starts) != len(ends) or not len(edges):
-            raise ValueError("every stretch needs an end, and every segment its stretches")
-        if edges[0] < 0 or edges[-1] > len(starts) or (edges[1:] < edges[:-1]).any():
-            raise ValueError("the bounds of segments must ascend and lie inside of their stretches")
-        self._kept, self._size, self._segments = (starts, ends, edges), len(starts), len(edges) - 1
-        self._given = (address_of(starts), address_of(ends), address_of(edges))
-        self._room = np.empty(0, np.int64)
-
-    def count(self, columns: Sequence[Numbers], *, weight: int = 1, counts: Numbers | None = None) -> Numbers:
-        """How many positions lie in each, as so much each; added to the counts that there are."""
-        positions = Columns.of(columns)
-        counts = np.zeros(self._size, np.int64) if counts is None else counts
-        if len(positions) != self._segments or counts.dtype != np.int64 or counts.shape != (self._size,):
-            raise ValueError("every segment needs its stretches, and every stretch its count")
-        if not counts.flags.c_contiguous:
-            raise ValueError("the counts of stretches must lie one after the other")
-        library().count_inside(*positions.given, *self._given, weight, address_of(counts))
-        return counts
-
-    def find(self, columns: Sequence[Numbers]) -> tuple[Numbers, Numbers, list[int]]:
-        """The positions that lie in one, the number of its stretch for each, and where each segment's end.
-
-        No stretch overlaps another.
-        """
-        positions = Columns.of(columns)
-        if len(positions) != self._segments:
-            raise ValueError("every segment needs its stretches")
-        if len(self._room) < 2 * positions.total:
-            self._room = np.empty(2 * positions.total, np.int64)
-        at, behind = address_of(self._room), np.zeros(self._segments + 1, np.int64)
-        room = (at, at + 8 * positions.total, address_of(behind) + 8)
-        library().find_inside(*positions.given, *self._given, *room)
-        count = int(behind[-1])
-        stretches = self._room[positions.total : positions.total + count].copy()
-        return self._room[:count].copy(), stretches, behind.tolist()
 
 
 class _PlacedUnits(NamedTuple):
@@ -364,13 +346,16 @@ class UnitGrid:
         self._kept = (firsts, behind, ends, shifts, owners, kept, columns, widths, begins)
         given = [*map(address_of, (firsts, behind, ends, shifts, owners)), len(firsts)]
         self._grid = np.array([*given, *map(address_of, (columns, widths, begins)), len(kept)], np.uint64)
-        self._at = address_of(self._grid)
+        self.at, self.rows, self.segments, self._size = address_of(self._grid), owners, len(kept), int(sizes.sum())
+
+    def __len__(self) -> int:
+        return self._size
 
     def placed(self, units: Numbers) -> _PlacedUnits:
         """Where some units lie, in any order."""
         units = numbers_of(units)
         made = np.empty((7, len(units)), np.int64)
-        if library().place_units(self._at, address_of(units), len(units), address_of(made)) < 0:
+        if library().place_units(self.at, address_of(units), len(units), address_of(made)) < 0:
             raise ValueError("there are no such units")
         return _PlacedUnits(*made)
 
@@ -382,10 +367,14 @@ class UnitGrid:
         most = max(int((highs - lows).sum()), 0) + (2 * reach + 1) * len(lows)
         made = np.empty(most, np.int64)
         given = (address_of(lows), address_of(highs), len(lows), reach, address_of(made), most)
-        count = library().units_between(self._at, *given)
+        count = library().units_between(self.at, *given)
         if count < 0:
             raise ValueError("there are no such units, or they do not ascend")
         return made[:count]
+
+
+NO_TREE = _NOTHING
+"""What kernels are given of a segment without headings."""
 
 
 class HeadingTree:
@@ -405,66 +394,6 @@ class HeadingTree:
             address_of(self._bases),
             len(bases),
         )
-
-
-class HeadingsAbove:
-    """The headings above some units, of which segment s has those from `bounds[s]` on; they ascend there.
-
-    A segment without headings, or without such units, has no tree.
-    """
-
-    def __init__(
-        self,
-        trees: Sequence[HeadingTree | None],
-        begins: Numbers,
-        ends: Numbers,
-        bounds: Sequence[int],
-        *,
-        deepest: int,
-    ) -> None:
-        begins, ends, edges = numbers_of(begins), numbers_of(ends), np.array(bounds, np.int64)
-        if len(begins) != len(ends) or len(edges) != len(trees) + 1 or deepest < 1:
-            raise ValueError("every unit needs an end, and every segment its units")
-        if edges[0] != 0 or edges[-1] != len(begins) or (edges[1:] < edges[:-1]).any():
-            raise ValueError("the bounds of segments must ascend from the first unit to the last")
-        self._trees, given = trees, np.array([_NOTHING if tree is None else tree.given for tree in trees], np.uint64)
-        self._given = given.reshape(-1, 6)
-        heads = self._given[:, 3].astype(np.int64)
-        most, words = int(np.minimum(heads, np.diff(edges) * deepest).sum()), int(heads.max(initial=0)) // 64 + 1
-        bits, ranks = np.zeros(words, np.uint64), np.empty(words, np.int64)
-        self.chains = np.empty((len(begins), deepest), np.int32)
-        starts, behind, used = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(len(edges), np.int64)
-        units = (address_of(begins), address_of(ends), address_of(edges), deepest, address_of(bits), address_of(ranks))
-        made = (address_of(self.chains), address_of(starts), address_of(behind), address_of(used))
-        library().find_above(address_of(self._given), len(trees), *units, *made)
-        count = int(used[-1])
-        self.starts, self.ends, self.bounds = starts[:count], behind[:count], used.tolist()
-        self._heads = Stretches(self.starts, self.ends, self.bounds)
-
-    def holding(self, positions: Numbers, behind: Sequence[int]) -> Numbers:
-        """The heading of its segment in which each position stands, -1 for none.
-
-        Segment s has those from `behind[s]` on; they ascend there.
-        """
-        positions, edges = numbers_of(positions), np.array(behind, np.int64)
-        if len(edges) != len(self._trees) + 1 or edges[0] != 0 or edges[-1] != len(positions):
-            raise ValueError("every segment needs its positions")
-        if (edges[1:] < edges[:-1]).any():
-            raise ValueError("the positions of segments must follow each other")
-        heads = np.empty(len(positions), np.int64)
-        given = (address_of(self._given), len(self._trees), address_of(positions), address_of(edges))
-        library().find_heads(*given, address_of(heads))
-        return heads
-
-    def tell(self, columns: Sequence[Numbers], share: int, *, told: Numbers) -> None:
-        """Add a share to what is told of the units that stand under a heading with one of some positions."""
-        if told.dtype != np.int64 or told.shape != (len(self.chains),) or not told.flags.c_contiguous:
-            raise ValueError("every unit needs its number, one after the other")
-        marks = self._heads.count(columns)
-        if not marks.any():  # as it is for most words
-            return
-        units, deepest = self.chains.shape
-        library().tell_above(address_of(self.chains), units, deepest, address_of(marks), share, address_of(told))
 
 
 _COMMON = 4
@@ -517,35 +446,3 @@ class CountedRows:
         _, rows, times = positions.counted
         given = (address_of(rows), address_of(times), len(rows), weight)
         self._known = library().add_rows(*given, *self._room, self._known)
-
-    def add_rows(self, rows: Numbers, *, weight: int) -> None:
-        """Count so much for some rows, once for each time that they are named."""
-        rows = numbers_of(rows)
-        if weight < 1 or (len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self.counts)):
-            raise ValueError(f"there are {len(self.counts)} rows, and a weight is from 1 on")
-        self._known = library().add_rows(address_of(rows), 0, len(rows), weight, *self._room, self._known)
-
-    def weigh(self, sizes: Reals, worth: float, *, saturation: float, length: float, scores: Reals) -> None:
-        """Add what so much says of each row by BM25, times a worth, to its score, and count anew."""
-        if any(each.dtype != np.float64 or each.shape != self.counts.shape for each in (sizes, scores)):
-            raise ValueError("every row needs its size and its score")
-        measures = np.array([saturation, saturation + 1, length, 1 - length], np.float64)
-        counted = (self._room[1], self._known, self._room[0])
-        library().weigh_rows(*counted, address_of(sizes), worth, address_of(measures), address_of(scores))
-        self._known = 0
-
-
-class Blocks:
-    """Blocks of segments, one after the other: those of segment s begin at `starts[s]` on its axis."""
-
-    def __init__(self, starts: Columns) -> None:
-        ends = np.cumsum(starts.sizes)
-        self._starts, self._firsts, self.count = starts, ends - starts.sizes, int(ends[-1]) if len(ends) else 0
-        self._given = (address_of(starts.at), address_of(starts.sizes), address_of(self._firsts))
-
-    def add(self, columns: Sequence[Numbers], gain: float, *, worth: Reals) -> None:
-        """Add a gain to the worth of every block that has any position."""
-        positions = Columns.of(columns)
-        if len(positions) != len(self._starts) or worth.dtype != np.float64 or worth.shape != (self.count,):
-            raise ValueError("every segment needs its positions, and every block its worth")
-        library().add_to_blocks(*positions.given, *self._given, gain, address_of(worth))

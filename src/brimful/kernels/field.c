@@ -2,10 +2,10 @@
  * in brimful.search.field: one product or sum after the other, no two of them as one (`building` asks for that).
  *
  * Rows of `counts` and `told` are words, columns units: how often each word stands in a unit, and what is said of it
- * above the unit, in thousandths. The surroundings of unit i reach `reach` units to both sides, and no further than its
- * run, which ends with unit lasts[i]; the next one begins behind it. `has` is what mark_runs says. */
+ * above the unit, in thousandths. The surroundings of unit i reach so many units to both sides, and no further than its
+ * run, which ends with unit lasts[i]; the next one begins behind it. */
 
-#include "kernels.h"
+#include "places.h"
 
 #include <math.h>
 
@@ -32,7 +32,7 @@ static void sum_around(const int64_t *values, int64_t units, const int64_t *last
 
 /* Which runs have anything of each word: has[word * units + start] is 1 for those that begin with unit `start`, else 0.
  * Of a long question most runs have a few words. */
-EXPORT void mark_runs(const int64_t *counts, const int64_t *told, int64_t words, int64_t units, const int64_t *lasts,
+static void mark_runs(const int64_t *counts, const int64_t *told, int64_t words, int64_t units, const int64_t *lasts,
                       uint8_t *has)
 {
     for (int64_t word = 0; word < words; word++, counts += units, told += units, has += units)
@@ -44,43 +44,47 @@ EXPORT void mark_runs(const int64_t *counts, const int64_t *told, int64_t words,
         }
 }
 
-/* The mean of the values of each unit and its surroundings, rounded down. */
-EXPORT void mean_around(const int64_t *values, int64_t units, const int64_t *firsts, const int64_t *lasts, int64_t reach,
-                        int64_t *means)
-{
-    sum_around(values, units, lasts, reach, means);
-    for (int64_t at = 0; at < units; at++) {
-        int64_t low = at - reach > firsts[at] ? at - reach : firsts[at], high = at + reach < lasts[at] ? at + reach : lasts[at];
-        int64_t count = high - low + 1, mean = means[at] / count;
-        means[at] = mean - (means[at] % count < 0);
-    }
-}
-
-static void to_one(double *scores, int64_t units)
+/* Divide by the highest, so that it is worth one; nothing changes where all is worth nothing. */
+static void to_one(double *scores, int64_t count)
 {
     double most = 0.0;
-    for (int64_t at = 0; at < units; at++)
+    for (int64_t at = 0; at < count; at++)
         most = scores[at] > most ? scores[at] : most;
-    for (int64_t at = 0; most > 0.0 && at < units; at++)
+    for (int64_t at = 0; most > 0.0 && at < count; at++)
         scores[at] /= most;
 }
 
+enum { SCALES = 3 }; /* the unit itself, its near and its wide surroundings */
+
+/* Words in units. Of each scale how far it reaches, how many bytes it has on average, and what each word is worth there,
+ * scale after scale; `covering` is what it is worth where the question is covered. `documents` and `records` say of each
+ * row what it is worth and whether it is made of records. `measures` are k1, k1 + 1, b and 1 - b, and what counts: the
+ * unit, its document, its near and its wide surroundings. */
+typedef struct {
+    int64_t words, units;
+    const int64_t *counts, *told, *lasts, *sizes, *rows;
+    const double *documents;
+    const uint8_t *records;
+    const int64_t *reaches;
+    const double *bytes, *worths, *covering, *measures;
+} weighing;
+
 /* What the surroundings of each unit are worth by BM25, more where they have more of the words; the best is worth one.
- * `unit_bytes` is what surroundings have on average. `measures` are k1, k1 + 1, b and 1 - b;
- * `around`, `damped` and `covered` have room for a number a unit. */
-EXPORT void weigh_units(const int64_t *counts, const int64_t *told, int64_t words, int64_t units, const uint8_t *has,
-                        const int64_t *lasts, const int64_t *sizes, int64_t reach, double unit_bytes,
-                        const double *worths, const double *measures, int64_t *around, double *damped, double *covered,
-                        double *scores)
+ * Where `most` is not NULL it gets what those cover that cover most. */
+static void weigh_scale(const weighing *asked, int64_t scale, const uint8_t *has, int64_t *around, double *damped,
+                        double *covered, double *covers, double *scores, double *most)
 {
-    double k1 = measures[0], k1_more = measures[1], b = measures[2], rest = measures[3], whole = 0.0;
-    sum_around(sizes, units, lasts, reach, around);
+    double k1 = asked->measures[0], k1_more = asked->measures[1], b = asked->measures[2], rest = asked->measures[3];
+    double whole = 0.0, unit_bytes = asked->bytes[scale];
+    int64_t units = asked->units, reach = asked->reaches[scale];
+    const int64_t *counts = asked->counts, *told = asked->told, *lasts = asked->lasts;
+    sum_around(asked->sizes, units, lasts, reach, around);
     for (int64_t at = 0; at < units; at++) {
         damped[at] = k1 * (rest + b * ((double)around[at] / unit_bytes));
-        covered[at] = scores[at] = 0.0;
+        covers[at] = covered[at] = scores[at] = 0.0;
     }
-    for (int64_t word = 0; word < words; word++, counts += units, told += units, has += units) {
-        double worth = worths[word];
+    for (int64_t word = 0; word < asked->words; word++, counts += units, told += units, has += units) {
+        double worth = asked->worths[scale * asked->words + word], cover = asked->covering[word];
         whole += worth;
         for (int64_t start = 0; start < units; start = lasts[start] + 1) {
             if (!has[start])
@@ -92,7 +96,8 @@ EXPORT void weigh_units(const int64_t *counts, const int64_t *told, int64_t word
                     continue;
                 double times = (double)count / 1000.0;
                 scores[at] += worth * (times * k1_more / (times + damped[at]));
-                covered[at] += worth * (double)(count > 0);
+                covered[at] += worth;
+                covers[at] += cover;
             }
         }
     }
@@ -100,10 +105,153 @@ EXPORT void weigh_units(const int64_t *counts, const int64_t *told, int64_t word
         if (covered[at] != 0.0) /* what has no word is worth nothing already */
             scores[at] *= sqrt(covered[at] / whole);
     to_one(scores, units);
+    for (int64_t at = 0; most && at < units; at++)
+        *most = covers[at] > *most ? covers[at] : *most;
+}
+
+/* What each unit is worth by the words in it, around it and in its document; records stand for themselves. `scales` gets
+ * the three of them, a row each, `lexical` what they come to, `best` the units that are worth something, in millionths,
+ * and at least as much as the one of rank `first_ones`, ascending, and behind them room for as many numbers; `has` has a
+ * byte for each word and unit, `room` is for four numbers a unit. `most` gets how much of the question the near
+ * surroundings with most of it cover. Returns how many the best are. */
+EXPORT int64_t weigh_scales(const weighing *asked, int64_t first_ones, uint8_t *has, int64_t *room, double *scales,
+                            double *lexical, int64_t *best, double *most)
+{
+    int64_t units = asked->units, made = 0, least = 1;
+    double *damped = (double *)(room + units), *covered = damped + units, *covers = covered + units;
+    double *own = scales, *near = own + units, *wide = near + units;
+    const double *shares = asked->measures + 4;
+    mark_runs(asked->counts, asked->told, asked->words, units, asked->lasts, has);
+    *most = 0.0;
+    for (int64_t scale = 0; scale < SCALES; scale++)
+        weigh_scale(asked, scale, has, room, damped, covered, covers, scales + scale * units, scale == 1 ? most : NULL);
+    int64_t *ranks = room;
+    for (int64_t at = 0; at < units; at++) {
+        int64_t row = asked->rows[at], is_record = asked->records[row];
+        double worth = shares[0] * own[at] + shares[1] * (is_record ? own[at] : asked->documents[row]);
+        worth = worth + shares[2] * (is_record ? own[at] : near[at]);
+        worth = worth + shares[3] * (is_record ? own[at] : wide[at]);
+        lexical[at] = worth;
+        ranks[at] = (int64_t)rounded(worth * 1000000.0);
+    }
+    if (units > first_ones && first_ones > 0)
+        least = highest(ranks, units, first_ones - 1, best);
+    for (int64_t at = 0; at < units; at++)
+        if (ranks[at] >= least && ranks[at] >= 1)
+            best[made++] = at;
+    return made;
+}
+
+/* The mean of the values of each unit and its surroundings, rounded down. */
+static void mean_around(const int64_t *values, int64_t units, const int64_t *firsts, const int64_t *lasts, int64_t reach,
+                        int64_t *means)
+{
+    sum_around(values, units, lasts, reach, means);
+    for (int64_t at = 0; at < units; at++) {
+        int64_t low = at - reach > firsts[at] ? at - reach : firsts[at], high = at + reach < lasts[at] ? at + reach : lasts[at];
+        int64_t count = high - low + 1, mean = means[at] / count;
+        means[at] = mean - (means[at] % count < 0);
+    }
+}
+
+/* How alike units are in meaning, and in `around` how alike their surroundings are on average. One of which nothing is
+ * known is as little alike as any is, and no more than 0. `sums` gets the sum and that of the squares, of both. */
+EXPORT void mean_likeness(int64_t *alike, int64_t units, const int64_t *firsts, const int64_t *lasts, int64_t reach,
+                          int64_t nothing, int64_t *around, int64_t *sums)
+{
+    int64_t least = 0;
+    for (int64_t at = 0; at < units; at++)
+        if (alike[at] != nothing && alike[at] < least)
+            least = alike[at];
+    for (int64_t at = 0; at < units; at++)
+        alike[at] = alike[at] == nothing ? least : alike[at];
+    mean_around(alike, units, firsts, lasts, reach, around);
+    memset(sums, 0, 4 * sizeof *sums);
+    for (int64_t at = 0; at < units; at++) {
+        sums[0] += alike[at];
+        sums[1] += alike[at] * alike[at];
+        sums[2] += around[at];
+        sums[3] += around[at] * around[at];
+    }
+}
+
+/* What speaks for a unit: a number for each, or for each row of documents. */
+typedef struct {
+    const double *values;
+    double share;
+    int64_t by_row;
+} signal;
+
+/* Units with all that speaks for them. `alike` and `around` are NULL where nothing is known of meaning; `totals` are the
+ * sums and the spreads of both. `favour` says how many thousandths each row counts, `allowed` whether it may be shown;
+ * NULL where they all count the same. */
+typedef struct {
+    int64_t units, documents;
+    const int64_t *firsts, *lasts, *rows;
+    const uint8_t *records;
+    const double *by_document;
+    int64_t signals;
+    const signal *given;
+    const int64_t *alike, *around, *totals;
+    const int64_t *favour;
+    const uint8_t *allowed;
+    double known, meaning, spread, document_meaning;
+} settling;
+
+static inline double standing_out(int64_t value, int64_t count, const int64_t *totals)
+{
+    int64_t above = value * count - totals[0];
+    return (double)(above > 0 ? above : 0) / (double)totals[1];
+}
+
+/* Add all that speaks for each unit to what it is worth by its words, in `lexical`; what is alike in meaning comes on
+ * top, in `semantic`, and neighbours share some of it. `scores` gets that in millionths, `whole` what each document is
+ * worth by itself and by its best unit. `total` has room for a number a unit, `best` for one a document. */
+EXPORT void settle_units(const settling *asked, double *lexical, double *semantic, double *total, double *best,
+                         int64_t *scores, int64_t *whole)
+{
+    int64_t units = asked->units;
+    for (int64_t number = 0; number < asked->signals; number++) {
+        const signal *own = asked->given + number;
+        for (int64_t at = 0; at < units; at++)
+            lexical[at] = lexical[at] + own->share * own->values[own->by_row ? asked->rows[at] : at];
+    }
+    memset(best, 0, (size_t)asked->documents * sizeof *best);
+    for (int64_t at = 0; at < units; at++) {
+        int64_t row = asked->rows[at];
+        double alike = 0.0;
+        if (asked->alike)
+            alike = asked->meaning * (standing_out(asked->alike[at], units, asked->totals) +
+                                      standing_out(asked->around[at], units, asked->totals + 2));
+        lexical[at] = lexical[at] * asked->known;
+        semantic[at] = alike;
+        total[at] = lexical[at] + alike;
+        double shown = lexical[at] + asked->document_meaning * alike;
+        best[row] = shown > best[row] ? shown : best[row];
+    }
+    for (int64_t at = 0; at < units; at++) {
+        double worth = total[at];
+        if (!asked->records[asked->rows[at]]) {
+            double before = at > asked->firsts[at] ? total[at - 1] : 0.0, after = at < asked->lasts[at] ? total[at + 1] : 0.0;
+            worth = worth + asked->spread * (before + after);
+        }
+        if (asked->favour)
+            worth = worth * ((double)asked->favour[asked->rows[at]] / 1000.0);
+        scores[at] = (int64_t)rounded(worth * 1000000.0);
+    }
+    to_one(best, asked->documents);
+    for (int64_t row = 0; row < asked->documents; row++) {
+        double worth = asked->by_document[row] + best[row];
+        if (asked->favour)
+            worth = worth * ((double)asked->favour[row] / 1000.0);
+        if (asked->allowed && !asked->allowed[row])
+            worth = 0.0;
+        whole[row] = (int64_t)rounded(worth * 1000000.0);
+    }
 }
 
 /* Add what a word is worth by BM25 to the score of each row that is known to have it, and forget its counts: in
- * thousandths, of rows of such `sizes` against the others. `measures` are those of weigh_units. */
+ * thousandths, of rows of such `sizes` against the others. `measures` are those of weigh_scales. */
 EXPORT void weigh_rows(const int64_t *known, int64_t count, int64_t *counts, const double *sizes, double worth,
                        const double *measures, double *scores)
 {
@@ -115,29 +263,6 @@ EXPORT void weigh_rows(const int64_t *known, int64_t count, int64_t *counts, con
         counts[row] = 0;
     }
 }
-
-/* How much the surroundings with most words have of them, each counted by its worth. */
-EXPORT double most_covered(const int64_t *counts, const int64_t *told, int64_t words, int64_t units,
-                           const uint8_t *has, const int64_t *lasts, int64_t reach, const double *worths,
-                           int64_t *around, double *covered)
-{
-    double most = 0.0;
-    for (int64_t at = 0; at < units; at++)
-        covered[at] = 0.0;
-    for (int64_t word = 0; word < words; word++, counts += units, told += units, has += units)
-        for (int64_t start = 0; worths[word] != 0.0 && start < units; start = lasts[start] + 1) {
-            if (!has[start])
-                continue;
-            sum_run(counts, start, lasts[start], reach, around);
-            for (int64_t at = start; at <= lasts[start]; at++)
-                covered[at] += around[at] + told[at] > 0 ? worths[word] : 0.0;
-        }
-    for (int64_t at = 0; at < units; at++)
-        most = covered[at] > most ? covered[at] : most;
-    return most;
-}
-
-enum { DIGIT = 11, DIGITS = 1 << DIGIT };
 
 /* Some units by their scores, the highest first; equal ones stay as they stand. `units` are `count` places of `scores`,
  * and get the order; `room` is for as many. No two scores are 2^62 apart. */
@@ -167,4 +292,61 @@ EXPORT void order_units(const int64_t *scores, int64_t count, int64_t *units, in
     }
     if (from != units)
         memcpy(units, from, (size_t)count * sizeof *units);
+}
+
+/* Whether a run of units comes behind another, by path and place. */
+static inline int is_behind(const int64_t *rows, const int64_t *offsets, int64_t one, int64_t other)
+{
+    return rows[one] != rows[other] ? rows[one] > rows[other] : offsets[one] > offsets[other];
+}
+
+static void sink(const int64_t *rows, const int64_t *offsets, int64_t *heap, int64_t size, int64_t at)
+{
+    for (int64_t child; (child = 2 * at + 1) < size; at = child) {
+        if (child + 1 < size && is_behind(rows, offsets, heap[child + 1], heap[child]))
+            child++;
+        if (!is_behind(rows, offsets, heap[child], heap[at]))
+            return;
+        int64_t other = heap[at];
+        heap[at] = heap[child];
+        heap[child] = other;
+    }
+}
+
+/* The units that are worth anything, or are among the places in `extra`, the best first; of equal ones by path and place.
+ * `out` gets six columns of `count` numbers, of which the first so many are set: its place, its number, its row, its score
+ * and what words and meaning are worth, in millionths. `room` is for a number a unit. Returns how many there are. */
+EXPORT int64_t order_field(int64_t count, const int64_t *numbers, const int64_t *rows, const int64_t *offsets,
+                           const int64_t *lasts, const int64_t *scores, const double *lexical, const double *semantic,
+                           const int64_t *extra, int64_t extras, int64_t *room, int64_t *out)
+{
+    int64_t runs = 0, made = 0, *order = out, *kept = out + count;
+    for (int64_t at = 0; at < count; at++)
+        kept[at] = scores[at] > 0;
+    for (int64_t at = 0; at < extras; at++)
+        kept[extra[at]] = 1;
+    for (int64_t start = 0; start < count; start = lasts[start] + 1)
+        room[runs++] = start;
+    for (int64_t root = runs / 2 - 1; root >= 0; root--)
+        sink(rows, offsets, room, runs, root);
+    for (int64_t size = runs - 1; size > 0; size--) { /* inside of its run a unit has its place already */
+        int64_t last = room[0];
+        room[0] = room[size];
+        room[size] = last;
+        sink(rows, offsets, room, size, 0);
+    }
+    for (int64_t run = 0; run < runs; run++)
+        for (int64_t at = room[run]; at <= lasts[room[run]]; at++)
+            if (kept[at])
+                order[made++] = at;
+    order_units(scores, made, order, room);
+    for (int64_t place = 0; place < made; place++) {
+        int64_t at = order[place];
+        out[count + place] = numbers[at];
+        out[2 * count + place] = rows[at];
+        out[3 * count + place] = scores[at];
+        out[4 * count + place] = (int64_t)rounded(lexical[at] * 1000000.0);
+        out[5 * count + place] = (int64_t)rounded(semantic[at] * 1000000.0);
+    }
+    return made;
 }

@@ -1,31 +1,10 @@
-/* Which positions lie in which stretches, over all segments in one call?
+/* Which positions lie in which stretches and rows, over all segments in one call?
  *
  * Positions are columns, one for each segment: positions[s] has sizes[s] of them, ascending. Stretches
  * [starts[i], ends[i]) ascend and do not overlap; those of segment s are bounds[s] to bounds[s + 1] - 1. A few of one
  * among many of the other are found by steps that double. */
 
-#include "kernels.h"
-
-/* The first place from `from` on whose value is not below `value`. */
-static inline int64_t not_below(const int64_t *column, int64_t size, int64_t from, int64_t value)
-{
-    if (from >= size || column[from] >= value)
-        return from;
-    int64_t low = from, step = 1;
-    while (step < size - low && column[low + step] < value) {
-        low += step;
-        step *= 2;
-    }
-    int64_t high = step < size - low ? low + step : size;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (column[middle] < value)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high;
-}
+#include "places.h"
 
 /* Add `weight` to the count of each stretch for every position in it; these may overlap, where their ends ascend too. */
 EXPORT void count_inside(const int64_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
@@ -44,117 +23,6 @@ EXPORT void count_inside(const int64_t *const *positions, const int64_t *sizes, 
             if (stretch + 1 == last || starts[stretch + 1] >= ends[stretch])
                 at = next;
         }
-    }
-}
-
-/* The headings of a segment: heading h is [starts[h], ends[h]), its ends ascend, and it stands under parents[h], which is
- * `heads` for none. The extents of the segment begin at bases, which ascend. */
-typedef struct {
-    const int64_t *starts, *ends, *parents;
-    int64_t heads;
-    const int64_t *bases;
-    int64_t extents;
-} tree;
-
-/* The headings above units: those of segment s are bounds[s] to bounds[s + 1] - 1. A unit [begins[i], behind[i]), and
- * these ascend in a segment, stands under the last heading that ends before it if that belongs to its extent. A heading
- * that begins in the unit is its own, and it stands under that one's parent. `chains` gets `deepest` numbers a unit, the
- * nearest first, and -1 where there is none: of each heading its place among those that are used. `starts` and `ends` get
- * where these lie, ascending, `used` (one more than segments) how many of them there are before each segment; they have
- * room for as many as `chains` has, or as there are headings of segments that have units. `bits` has a bit for each
- * heading of the segment with most, and a word more, all 0; `ranks` a number for each word. */
-EXPORT void find_above(const tree *trees, int64_t segments, const int64_t *begins, const int64_t *behind,
-                       const int64_t *bounds, int64_t deepest, uint64_t *bits, int64_t *ranks, int32_t *chains,
-                       int64_t *starts, int64_t *ends, int64_t *used)
-{
-    int64_t count = 0;
-    for (int64_t segment = 0; segment < segments; segment++) {
-        const tree *own = trees + segment;
-        int64_t heads = own->heads, after = 0, extent = 0;
-        used[segment] = count;
-        for (int64_t at = bounds[segment] * deepest; at < bounds[segment + 1] * deepest; at++)
-            chains[at] = -1;
-        if (!heads)
-            continue;
-        for (int64_t unit = bounds[segment]; unit < bounds[segment + 1]; unit++) {
-            after = not_below(own->ends, heads, after, begins[unit] + 1);
-            extent = not_below(own->bases, own->extents, extent, begins[unit] + 1);
-            int64_t next = after < heads ? after : heads - 1, above = after - 1;
-            if (own->starts[next] >= begins[unit] && own->starts[next] < behind[unit])
-                above = own->parents[next];
-            else if (above >= 0 && own->starts[above] < own->bases[extent ? extent - 1 : own->extents - 1])
-                above = -1;
-            for (int64_t step = 0; step < deepest && above >= 0 && above < heads; step++, above = own->parents[above]) {
-                chains[unit * deepest + step] = (int32_t)above;
-                bits[above >> 6] |= (uint64_t)1 << (above & 63);
-            }
-        }
-        for (int64_t word = 0; word <= heads >> 6; word++) {
-            ranks[word] = count;
-            for (uint64_t left = bits[word]; left; left &= left - 1) {
-                int64_t head = word << 6 | __builtin_ctzll(left);
-                starts[count] = own->starts[head];
-                ends[count++] = own->ends[head];
-            }
-        }
-        for (int64_t at = bounds[segment] * deepest; at < bounds[segment + 1] * deepest; at++)
-            if (chains[at] >= 0) {
-                uint64_t before = bits[chains[at] >> 6] & (((uint64_t)1 << (chains[at] & 63)) - 1);
-                chains[at] = (int32_t)(ranks[chains[at] >> 6] + ones_in(before));
-            }
-        memset(bits, 0, (size_t)((heads >> 6) + 1) * sizeof *bits);
-    }
-    used[segments] = count;
-}
-
-/* Which heading each of some positions stands in, -1 for none: those of segment s are behind[s] to behind[s + 1] - 1 and
- * ascend there. */
-EXPORT void find_heads(const tree *trees, int64_t segments, const int64_t *positions, const int64_t *behind,
-                       int64_t *heads)
-{
-    for (int64_t segment = 0; segment < segments; segment++) {
-        const tree *own = trees + segment;
-        int64_t after = 0;
-        for (int64_t at = behind[segment]; at < behind[segment + 1]; at++) {
-            after = not_below(own->starts, own->heads, after, positions[at] + 1);
-            heads[at] = after && positions[at] < own->ends[after - 1] ? after - 1 : -1;
-        }
-    }
-}
-
-/* Add `share` to what is told of each unit that stands under a heading that is marked by a number above 0; every chain
- * ends with the first -1. */
-EXPORT void tell_above(const int32_t *chains, int64_t units, int64_t deepest, const int64_t *marks, int64_t share,
-                       int64_t *told)
-{
-    for (int64_t unit = 0; unit < units; unit++) {
-        int64_t is_told = 0;
-        for (int64_t step = 0; step < deepest && chains[unit * deepest + step] >= 0 && !is_told; step++)
-            is_told = marks[chains[unit * deepest + step]] > 0;
-        told[unit] += is_told * share;
-    }
-}
-
-/* The positions that lie in a stretch, segment after segment, with the number of their stretch; `out` and `stretches`
- * have room for all. `behind` gets how many there are up to the end of each segment. */
-EXPORT void find_inside(const int64_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
-                        const int64_t *ends, const int64_t *bounds, int64_t *out, int64_t *stretches, int64_t *behind)
-{
-    int64_t count = 0;
-    for (int64_t segment = 0; segment < segments; segment++) {
-        const int64_t *column = positions[segment];
-        int64_t size = sizes[segment], stretch = bounds[segment], last = bounds[segment + 1];
-        for (int64_t at = 0; at < size && stretch < last; stretch++) {
-            stretch = not_below(ends, last, stretch, column[at] + 1);
-            if (stretch >= last)
-                break;
-            at = not_below(column, size, at, starts[stretch]);
-            for (; at < size && column[at] < ends[stretch]; at++) {
-                out[count] = column[at];
-                stretches[count++] = stretch;
-            }
-        }
-        behind[segment] = count;
     }
 }
 
@@ -200,25 +68,4 @@ EXPORT int64_t add_rows(const int64_t *rows, const int64_t *times, int64_t size,
     for (int64_t at = 0; at < size; at++)
         count = add_to_row(rows[at], times ? weight * times[at] : weight, counts, known, count);
     return count;
-}
-
-/* Add `gain` to the worth of every block that has any position: block i of a segment begins at starts[s][i] and reaches
- * to the next; its number is firsts[s] + i. */
-EXPORT void add_to_blocks(const int64_t *const *positions, const int64_t *sizes, int64_t segments,
-                          const int64_t *const *starts, const int64_t *blocks, const int64_t *firsts, double gain,
-                          double *worth)
-{
-    for (int64_t segment = 0; segment < segments; segment++) {
-        const int64_t *column = positions[segment];
-        int64_t block = 0;
-        for (int64_t at = 0; at < sizes[segment];) {
-            block = not_below(starts[segment], blocks[segment], block, column[at] + 1) - 1;
-            at = block + 1 < blocks[segment] ? not_below(column, sizes[segment], at, starts[segment][block + 1])
-                                             : sizes[segment];
-            if (block >= 0)
-                worth[firsts[segment] + block] += gain;
-            else
-                block = 0;
-        }
-    }
 }

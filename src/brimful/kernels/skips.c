@@ -3,6 +3,11 @@
 
 #include "kernels.h"
 
+enum { MOST_UNITED = 8 };
+
+/* In columns.c. */
+int64_t unite_few(const int64_t **columns, int64_t *sizes, int64_t count, int64_t *out, int64_t *room);
+
 enum { AT_ONCE = 64 };
 
 static const uint64_t ONES = 0x0101010101010101u, HIGHS = 0x8080808080808080u, NEWLINES = 0x0A0A0A0A0A0A0A0Au;
@@ -96,6 +101,34 @@ EXPORT void find_beginnings(const page *pages, int64_t count, const uint8_t *pre
     }
 }
 
+/* Of the names between two newlines of each page, as find_beginnings says them, those that may be written with `letters`
+ * characters, or `longer` more or less: those in letters of ASCII by their length, and of the others those with an
+ * apostrophe or beyond ASCII. `out` gets them, a newline behind each, and has room for all. Returns how many bytes. */
+EXPORT int64_t near_names(const page *pages, int64_t count, const int64_t *bounds, int64_t letters, int64_t longer,
+                          uint8_t *out)
+{
+    int64_t made = 0;
+    for (int64_t at = 0; at < count; at++) {
+        const uint8_t *text = (const uint8_t *)(uintptr_t)pages[at].names;
+        for (int64_t begin = bounds[2 * at] + 1, end; begin <= bounds[2 * at + 1] && bounds[2 * at + 1]; begin = end + 1) {
+            int is_plain = 1, is_other = 0;
+            for (end = begin; text[end] != '\n'; end++) {
+                uint8_t code = text[end];
+                is_plain &= (code | 0x20) >= 'a' && (code | 0x20) <= 'z';
+                is_other |= code == '\'' || code >= 0x80;
+            }
+            int64_t size = end - begin;
+            int is_near = is_plain ? size >= letters - longer && size <= letters + longer
+                                   : is_other && size >= letters - longer && size <= 4 * (letters + longer);
+            if (is_near) {
+                memcpy(out + made, text + begin, (size_t)size + 1);
+                made += size + 1;
+            }
+        }
+    }
+    return made;
+}
+
 /* Which column of each page is that of `name`: how many numbers stand before it, and how many it has, 0 where there is
  * none. A page of no bytes has no names; any other begins and ends with a newline. Returns how many numbers there are,
  * or -1 where a page says more than it has. */
@@ -185,4 +218,43 @@ EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *
         out += made;
     }
     return out - values;
+}
+
+/* The columns that find_all_in_pages found for several names, unpacked, and others beside them, as one of each segment:
+ * ascending, each number once. Name n has the pages from pages[n * segments] on; what is beside has the columns from
+ * beside[i * segments] on, of such `sizes`. No more than MOST_UNITED columns are united. `values` has room for all that
+ * is unpacked, `room` and `out` for all numbers; `made` gets how many there are of each segment. Returns how many there
+ * are; -1 where a column does not ascend, -2 where a page says more than it has. */
+EXPORT int64_t unite_in_pages(const page *pages, const int64_t *before, const int64_t *counts, int64_t names,
+                              const int64_t *const *beside, const int64_t *sizes, int64_t others, int64_t segments,
+                              int64_t *values, int64_t *room, int64_t *out, int64_t *made)
+{
+    const int64_t *columns[MOST_UNITED];
+    int64_t lengths[MOST_UNITED], total = 0, wanted = 0;
+    for (int64_t at = 0; at < names * segments; at++)
+        wanted += counts[at];
+    if (unpack_in_pages(pages, names * segments, before, counts, values) != wanted)
+        return -2;
+    for (int64_t segment = 0; segment < segments; segment++) {
+        int64_t some = 0, at = 0;
+        const int64_t *own = values;
+        for (int64_t other = 0; other < others; other++)
+            if (sizes[other * segments + segment]) {
+                columns[some] = beside[other * segments + segment];
+                lengths[some++] = sizes[other * segments + segment];
+            }
+        for (int64_t name = 0; name < names; name++) {
+            for (; at < name * segments + segment; at++)
+                own += counts[at];
+            if (counts[at]) {
+                columns[some] = own;
+                lengths[some++] = counts[at];
+            }
+        }
+        made[segment] = unite_few(columns, lengths, some, out + total, room);
+        if (made[segment] < 0)
+            return -1;
+        total += made[segment];
+    }
+    return total;
 }

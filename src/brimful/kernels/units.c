@@ -1,44 +1,6 @@
-/* Where do units lie, and which stand around others?
- *
- * The units of all segments are numbered one after the other. Extent e has those from firsts[e] to behind[e] - 1; it
- * belongs to row owners[e], ends at ends[e] on the axis of its segment, and shifts[e] leads from the axis to the
- * document. Segment s has the units from begins[s] on, whose starts are numbers of widths[s] bytes at columns[s]. */
+/* Where do units lie, and which stand around others? */
 
-#include "kernels.h"
-
-typedef struct {
-    const int64_t *firsts, *behind, *ends, *shifts, *owners;
-    int64_t extents;
-    const uint64_t *columns;
-    const int64_t *widths, *begins;
-    int64_t segments;
-} grid;
-
-/* The last place up to `size` whose value is not above `value`, near `from`; the first value never is. */
-static inline int64_t last_not_above(const int64_t *column, int64_t size, int64_t from, int64_t value)
-{
-    int64_t low = column[from] <= value ? from : 0, step = 1;
-    while (step < size - low && column[low + step] <= value) {
-        low += step;
-        step *= 2;
-    }
-    int64_t high = step < size - low ? low + step : size;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (column[middle] <= value)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static inline int64_t start_of(const grid *units, int64_t segment, int64_t unit)
-{
-    uintptr_t at = (uintptr_t)units->columns[segment];
-    int64_t place = unit - units->begins[segment];
-    return units->widths[segment] == 4 ? (int64_t)((const uint32_t *)at)[place] : ((const int64_t *)at)[place];
-}
+#include "places.h"
 
 /* Of each of some units, in any order: its extent, where it begins and ends on its axis, its row, where in its document
  * it begins; and of the run of neighbours among them that it is in, all of one extent, the first and the last, as places
@@ -47,16 +9,21 @@ EXPORT int64_t place_units(const grid *units, const int64_t *numbers, int64_t co
 {
     int64_t *extents = out, *starts = out + count, *ends = starts + count, *rows = ends + count, *offsets = rows + count,
             *firsts = offsets + count, *lasts = firsts + count;
-    int64_t extent = 0, segment = 0, run = 0;
+    int64_t extent = 0, segment = 0, run = 0, low = 0, behind = -1; /* units of the last extent */
     for (int64_t at = 0; at < count; at++) {
         int64_t unit = numbers[at];
-        if (!units->extents || unit < 0 || unit >= units->behind[units->extents - 1])
-            return -1;
-        extent = last_not_above(units->firsts, units->extents, extent, unit);
-        segment = last_not_above(units->begins, units->segments, segment, unit);
+        if (unit < low || unit >= behind) {
+            if (!units->extents || unit < 0 || unit >= units->behind[units->extents - 1])
+                return -1;
+            extent = last_not_above(units->firsts, units->extents, extent, unit);
+            segment = last_not_above(units->begins, units->segments, segment, unit);
+            low = units->firsts[extent];
+            behind = units->behind[extent];
+        }
         extents[at] = extent;
-        starts[at] = start_of(units, segment, unit);
-        ends[at] = unit + 1 == units->behind[extent] ? units->ends[extent] : start_of(units, segment, unit + 1);
+        starts[at] = at && unit == numbers[at - 1] + 1 && extent == extents[at - 1] ? ends[at - 1]
+                                                                                     : start_of(units, segment, unit);
+        ends[at] = unit + 1 == behind ? units->ends[extent] : start_of(units, segment, unit + 1);
         rows[at] = units->owners[extent];
         offsets[at] = starts[at] + units->shifts[extent];
         if (at && (unit != numbers[at - 1] + 1 || extent != extents[at - 1]))

@@ -23,19 +23,12 @@ from brimful.index.vectors import (
     chance_score,
     similarities,
 )
-from brimful.kernels.columns import (
-    Blocks,
-    Columns,
-    CountedRows,
-    HeadingsAbove,
-    HeadingTree,
-    UnitGrid,
-    is_common,
-)
+from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common
+from brimful.kernels.question import CorpusPlaces, Rows
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.search.priors import FileKinds, Translations, rules
 from brimful.search.query import AskedTerm
-from brimful.search.signals import Candidates, NamedDocuments, PathNames, words_of_title
+from brimful.search.signals import NamedDocuments, PathNames, words_of_title
 from brimful.search.spelling import Spellings
 from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
 from brimful.store.far import StoredTerms
@@ -62,7 +55,7 @@ _TABLE_BYTES = 1 << 14  # of a table that are read to see its header
 BEYOND_CHANCE = 4
 """Standard deviations of chance by which a code must be like a question: one unit in 30,000 would be by itself."""
 
-_DEEPEST = 6
+DEEPEST = 6
 """Levels of headings."""
 
 _LEAST_TOLD = 3  # different words that only this language has, before it counts as one of the corpus
@@ -161,7 +154,7 @@ class CorpusColumns:
         terms = StoredTerms(snapshot, [segment.view for segment in self.segments], self._kept)
         self._counted = terms.census
         self.census = lru_cache(_KEPT_TERMS)(self._census)
-        self.names = terms.names
+        self.names, self.near_names = terms.names, terms.near
         self._all_places = terms.all_places
         self.places = terms.places  # where a term stands on the axis of each segment
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
@@ -209,7 +202,7 @@ class CorpusColumns:
         return rows, offsets, ends - starts
 
     @cached_property
-    def block_rows(self) -> Numbers:
+    def block_rows(self) -> NDArray[np.int32]:
         """The document of each block."""
         return self.rows[self.block_firsts].astype(np.int32)
 
@@ -380,24 +373,27 @@ class CorpusColumns:
         ]
         return _joined(found)
 
-    def blocks_of(self, units: Ids) -> Ids:
-        """The blocks that some units stand in, ascending."""
-        return merged(self.block_firsts.searchsorted(units, side="right") - 1)
-
     def block_lasts(self, blocks: Ids) -> Ids:
         """The last unit of each of some blocks."""
         after = np.minimum(blocks + 1, len(self.block_firsts) - 1)
         return np.where(after > blocks, self.block_firsts[after], len(self)) - 1
 
     @cached_property
-    def blocks(self) -> Blocks:
-        """Where the blocks of each segment begin on its axis."""
+    def asked_places(self) -> CorpusPlaces:
+        """Where everything lies that a question is asked of, as kernels are told."""
         bounds = self.block_firsts.searchsorted([segment.first for segment in self.segments] + [len(self)])
         starts = [
             segment.starts[self.block_firsts[first:last] - segment.first].astype(np.int64)
             for segment, (first, last) in zip(self.segments, pairwise(bounds.tolist()), strict=True)
         ]
-        return Blocks(Columns(starts))
+        return CorpusPlaces(
+            *self._extents,
+            block_starts=Columns(starts),
+            block_rows=self.block_rows,
+            block_firsts=self.block_firsts,
+            records=self.records,
+            grid=self.grid,
+        )
 
     def units_with(self, term: bytes) -> list[int]:
         """The units that hold a term, by path and place."""
@@ -622,6 +618,21 @@ class CorpusColumns:
         return np.array([kind == "code" for kind in self.documents.kinds], np.bool_)
 
     @cached_property
+    def has_sources(self) -> bool:
+        """Whether any document is source code."""
+        return bool(self.sources.any())
+
+    @cached_property
+    def has_prose(self) -> bool:
+        """Whether any document is prose."""
+        return "prose" in self.documents.kinds
+
+    @cached_property
+    def has_tables(self) -> bool:
+        """Whether any document is a table."""
+        return bool(self.tables.any())
+
+    @cached_property
     def records(self) -> NDArray[np.bool_]:
         """Which documents are made of records, one a line, by row."""
         return np.array([language in _RECORDS for language in self.documents.languages], np.bool_)
@@ -648,21 +659,25 @@ class CorpusColumns:
         return self._called[1]
 
     @cached_property
-    def titled(self) -> Callable[[tuple[bytes, ...]], Numbers]:
+    def titled(self) -> Callable[[tuple[bytes, ...]], Rows]:
         """The rows of the documents whose path or title has one of some terms (a row once for each time)."""
-        return lru_cache(_KEPT_TERMS)(self.titles.of_all)
+        return lru_cache(_KEPT_TERMS)(lambda names: Rows(self.titles.of_all(names)))
 
     @cached_property
     def _called(self) -> tuple[PathNames, Postings]:
         """Both are made of one reading, which is let go of."""
         paths, titles = self.documents.paths, self.documents.titles
-        called = self._taken(
-            "names",
-            partial(NamedDocuments.of_arrays, count=len(paths)),
-            make=partial(NamedDocuments.of, paths, titles),
-            arrays=NamedDocuments.arrays,
-        )
-        return PathNames(called), Postings(called.names, called.offsets, called.rows)
+
+        def read(*arrays: NDArray[Any]) -> tuple[NamedDocuments, PathNames]:
+            called = NamedDocuments.of_arrays(*arrays, count=len(paths))
+            return called, PathNames(called)
+
+        def make() -> tuple[NamedDocuments, PathNames]:
+            called = NamedDocuments.of(paths, titles)
+            return called, PathNames(called)
+
+        called, names = self._taken("names", read, make=make, arrays=lambda made: made[0].arrays())
+        return names, Postings(called.names, called.offsets, called.rows)
 
 
 def _plot(view: SegmentView, first: int) -> _SegmentUnits:
@@ -697,7 +712,7 @@ def _parents(segment: _SegmentUnits) -> Numbers:
     numbers = np.arange(count, dtype=np.int32)
     above = np.full(count, -1, np.int32)
     last = above
-    for level in range(1, _DEEPEST + 1):
+    for level in range(1, DEEPEST + 1):
         above = np.where(levels == level, last, above)
         last = np.maximum(last, np.maximum.accumulate(np.where(levels == level, numbers, -1)))
     bases = segment.view.extents.bases
@@ -725,15 +740,6 @@ class _TableHeader(NamedTuple):
 
     end: int
     words: frozenset[bytes]
-
-
-def headings_above(columns: CorpusColumns, chosen: Candidates) -> HeadingsAbove:
-    """The headings above some units."""
-    trees = [
-        columns.heading_tree(number) if low < high else None
-        for number, (low, high) in enumerate(pairwise(chosen.bounds))
-    ]
-    return HeadingsAbove(trees, chosen.starts, chosen.ends, chosen.bounds, deepest=_DEEPEST)
 
 
 # ---- phrases: Where do words stand side by side?

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, replace
+from itertools import pairwise
 from math import isqrt
 
 import numpy as np
@@ -12,12 +13,21 @@ from numpy.typing import NDArray
 from brimful.classes import dataclass
 from brimful.index.segments import Numbers
 from brimful.index.vectors import NOTHING
-from brimful.kernels.codes import WeighedUnits, order_units
-from brimful.kernels.columns import Columns, HeadingsAbove
-from brimful.search.columns import CorpusColumns, Ids, headings_above
+from brimful.kernels.columns import Columns
+from brimful.kernels.question import (
+    AskedWords,
+    ChosenUnits,
+    Likeness,
+    ScaledUnits,
+    Signal,
+    WordsInUnits,
+    mean_likeness,
+    order_field,
+    settle_units,
+)
+from brimful.search.columns import DEEPEST, CorpusColumns, Ids
 from brimful.search.signals import Candidates, called_by, definitions, entries, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
-from brimful.text.outline import merged
 
 # ---- fusion: How do two orders become one? Reciprocal ranks in whole numbers (ruling 11).
 
@@ -158,113 +168,109 @@ def relevance(
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(columns.documents), np.int64)
         return Field(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), nothing, no_documents, 0)
-    documents = _documents(columns, term_hits, settings)
-    blocks_chosen = _promising(columns, present, documents, settings, most=blocks, allowed=allowed)
-    chosen = Candidates(columns, _units_of(columns, merged(blocks_chosen, columns.blocks_of(extra)), settings))
-    rows, offsets = chosen.rows, chosen.offsets
-    named = called_by(columns, term_hits) if settings.called else np.zeros(len(documents))
-    near = _Surroundings(chosen)
-    above = headings_above(columns, chosen)
-    has, counts, told = _counted(columns, chosen, above, term_hits, named > _CLEARLY, settings)
-    weighed = WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
-    by_document, is_record = documents[rows], columns.records[rows]
-    lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
-    leading = entries(columns, chosen, _best_places(lexical)) if settings.priors else ()
+    words = AskedWords(
+        columns.asked_places, [each.places for each in term_hits], [columns.titled(each.names) for each in term_hits]
+    )
+    documents = _documents(columns, term_hits, words, settings)
+    chosen = _promising(columns, term_hits, words, documents, settings, most=blocks, allowed=allowed, extra=extra)
+    candidates = Candidates(chosen)
+    named = called_by(columns, term_hits) if settings.called else None
+    trees = [
+        columns.heading_tree(number) if low < high else None
+        for number, (low, high) in enumerate(pairwise(chosen.bounds))
+    ]
+    heading, in_unit = (round(share * THOUSAND) for share in (settings.heading, settings.name_in_unit))
+    counted = WordsInUnits(words, chosen, trees, deepest=DEEPEST, heading=heading, name=in_unit)
+    _set_right(columns, candidates, term_hits, counted, named, heading)
+    scaled = _scaled(columns, term_hits, counted, documents, settings)
+    leading = entries(columns, candidates, scaled.best) if settings.priors else ()
     if len(leading):
-        counts[:, leading] = np.minimum(counts[:, leading], _ENTRY)
-        weighed = WeighedUnits(counts, told, near.firsts, near.lasts, chosen.sizes)
-        lexical = _at_all_scales(columns, term_hits, weighed, by_document, is_record, settings)
-    alike = _semantic(columns, chosen.units, weighed, meaning, settings)
+        counted.counts[:, leading] = np.minimum(counted.counts[:, leading], _ENTRY)
+        scaled = _scaled(columns, term_hits, counted, documents, settings)
+    signals = []
     if settings.definition:
-        defined = _defined(columns, chosen, above, term_hits, np.rint(lexical * MILLION).astype(np.int64))
-        lexical = lexical + settings.definition * near.below(defined, _BELOW)
-    if settings.runs:
-        in_a_row = runs(chosen, term_hits, sequence)
-        lexical = lexical + settings.runs * in_a_row / (in_a_row + 6)
+        defined = _defined(columns, candidates, counted, term_hits, scaled.lexical)
+        signals += [] if defined is None else [Signal(defined, settings.definition)]
+    in_a_row = runs(counted, term_hits, sequence) if settings.runs else None
+    if in_a_row is not None and in_a_row.any():
+        signals.append(Signal(settings.runs * in_a_row / (in_a_row + 6), 1.0))
     if pointed_at and settings.frame:
-        lexical = lexical + settings.frame * _pointed(chosen, pointed_at)
-    lexical = lexical + settings.called * named[rows]
-    lexical = lexical * _known_share(columns, term_hits, lacking)
-    total = lexical + alike
-    total = np.where(is_record, total, near.spread(total, settings.spread))
-    best = np.zeros(len(documents))
-    np.maximum.at(best, rows, lexical + settings.document_meaning * alike)
-    whole = documents + _to_one(best)
-    if favour is not None:
-        total, whole = total * (favour / THOUSAND)[rows], whole * (favour / THOUSAND)
-    if allowed is not None:
-        whole = np.where(allowed, whole, 0.0)
-    scores = np.rint(total * MILLION).astype(np.int64)
+        signals.append(Signal(_pointed(candidates, pointed_at), settings.frame))
+    if named is not None:
+        signals.append(Signal(named, settings.called, by_row=True))
+    likeness, spreads = _likeness(columns, chosen, meaning, settings)
+    settled = settle_units(
+        words,
+        chosen,
+        scaled.lexical,
+        signals,
+        documents=documents,
+        likeness=likeness,
+        spreads=spreads,
+        known=_known_share(columns, term_hits, lacking),
+        meaning=settings.meaning,
+        spread=settings.spread,
+        document_meaning=settings.document_meaning,
+        favour=favour,
+        allowed=allowed,
+    )
+    scores = settled.scores
     if settings.fusion == "rrf":
-        legs = [(np.rint(leg * MILLION).astype(np.int64), settings.leg_k) for leg in (lexical, alike)]
-        scores = reciprocal_ranks(legs, [rows.astype(np.int64), offsets])
+        legs = [(_in_millionths(leg), settings.leg_k) for leg in (settled.lexical, settled.semantic)]
+        scores = reciprocal_ranks(legs, [candidates.rows, candidates.offsets])
     literal = [at for at, each in enumerate(term_hits) if each.is_literal]
     if literal:
-        scores += has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
-    kept = scores > 0
-    kept[chosen.units.searchsorted(extra)] = True  # the candidates hold all of them
-    order = near.ordered(kept, rows, offsets, scores)
-    return Field(
-        chosen.units[order],
-        rows[order],
-        scores[order],
-        np.rint(lexical[order] * MILLION).astype(np.int64),
-        np.rint(alike[order] * MILLION).astype(np.int64),
-        has,
-        order,
-        np.rint(whole * MILLION).astype(np.int64),
-        _covered(columns, term_hits, weighed, lacking, settings),
+        scores = scores + counted.has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
+    places = chosen.units.searchsorted(extra)  # the candidates hold all of them
+    order, *ordered = order_field(words, chosen, scores, settled.lexical, settled.semantic, places)
+    covered = _covered(columns, term_hits, scaled, lacking)
+    words.close()
+    units, rows, scores, lexical, semantic = ordered
+    return Field(units, rows, scores, lexical, semantic, counted.has, order, settled.documents, covered)
+
+
+def _in_millionths(values: Scores) -> Numbers:
+    return np.rint(values * MILLION).astype(np.int64)
+
+
+def _scaled(
+    columns: CorpusColumns,
+    term_hits: Sequence[TermHits],
+    counted: WordsInUnits,
+    documents: Scores,
+    settings: FieldSettings,
+) -> ScaledUnits:
+    """What each unit is worth by the words in it, around it and in its document; records stand for themselves."""
+    reaches = (0, settings.near_reach, settings.wide_reach)
+    around = [2 * reach + 1 for reach in reaches]  # units
+    total, size = len(columns), columns.unit_size
+    return counted.scales(
+        [[each.weight * idf(each.census * units, total) for each in term_hits] for units in around],
+        reaches=reaches,
+        unit_bytes=[size * units for units in around],
+        covering=[0.0 if each.is_minor else each.weight * idf(each.census, total) for each in term_hits],
+        documents=documents,
+        shares=(settings.unit, settings.document, settings.near, settings.wide),
+        saturation=settings.saturation,
+        length=settings.length,
+        best=_MOST_ENTRIES,
     )
 
 
-def _best_places(lexical: Scores) -> Numbers:
-    """Which places are among the best, ascending: the only ones that are read to see whether they lead elsewhere."""
-    scores = np.rint(lexical * MILLION).astype(np.int64)
-    least = np.partition(scores, -_MOST_ENTRIES)[-_MOST_ENTRIES] if len(scores) > _MOST_ENTRIES else 1
-    return np.flatnonzero(scores >= max(int(least), 1))
-
-
-def _at_all_scales(
+def _set_right(
     columns: CorpusColumns,
+    units: Candidates,
     term_hits: Sequence[TermHits],
-    weighed: WeighedUnits,
-    by_document: Scores,
-    is_record: NDArray[np.bool_],
-    settings: FieldSettings,
-) -> Scores:
-    """What each unit is worth by the words in it, around it and in its document; records stand for themselves."""
-    own = _scale(columns, term_hits, weighed, 0, settings)
-    lexical = settings.unit * own + settings.document * np.where(is_record, own, by_document)
-    for reach, share in ((settings.near_reach, settings.near), (settings.wide_reach, settings.wide)):
-        around = _scale(columns, term_hits, weighed, reach, settings)
-        lexical = lexical + share * np.where(is_record, own, around)
-    return lexical
-
-
-def _counted(
-    columns: CorpusColumns,
-    chosen: Candidates,
-    above: HeadingsAbove,
-    term_hits: Sequence[TermHits],
-    is_named: NDArray[np.bool_],
-    settings: FieldSettings,
-) -> tuple[NDArray[np.bool_], Numbers, Numbers]:
-    """Which units have each word; how often it counts in each, and what headings and its document's name say of it."""
-    counts, told = (np.zeros((len(term_hits), len(chosen)), np.int64) for _ in range(2))
-    share = round(settings.heading * THOUSAND)
-    for each, own, said in zip(term_hits, counts, told, strict=True):
-        for weight, places in each.places:
-            chosen.add_counts(own, places, weight=weight)
-        for _, places in each.places[-1:]:
-            above.tell(places, share, told=said)
-        if len(called := columns.titled(each.names)):
-            np.add(said, _called(columns, called, chosen.rows, settings), out=said)
-    has = counts > 0
-    if is_named.any():
-        for each, own in zip(term_hits, counts, strict=True):
-            _beside_name(columns, each, own, chosen.rows, is_named)
-    _tell_columns(columns, chosen, term_hits, counts, told, share)
-    return has, counts, told
+    counted: WordsInUnits,
+    named: Scores | None,
+    share: int,
+) -> None:
+    """Words that the name of a document says for all its units count in none, and the names of a table's columns."""
+    if named is not None and (is_named := named > _CLEARLY).any():
+        for each, own in zip(term_hits, counted.counts, strict=True):
+            _beside_name(columns, each, own, units.rows, is_named)
+    if columns.has_tables:
+        _tell_columns(columns, units, term_hits, counted.counts, counted.told, share)
 
 
 def _tell_columns(
@@ -279,99 +285,72 @@ def _tell_columns(
 
     They are shown above each row. What is asked for is the row that has the value.
     """
-    for row in merged(chosen.rows[columns.tables[chosen.rows]]).tolist():
-        header = columns.header_of(row)
+    begins = chosen.begins
+    for begin in begins[columns.tables[chosen.rows[begins]]].tolist():
+        header = columns.header_of(int(chosen.rows[begin]))
         if header is None:
             continue
-        units = np.flatnonzero(chosen.rows == row)
-        is_top = chosen.offsets[units] < header.end
-        top, below = units[is_top], units[~is_top]
+        behind = int(chosen.lasts[begin]) + 1
+        top = begin + int(chosen.offsets[begin:behind].searchsorted(header.end))
         for at, each in enumerate(term_hits):
             if not header.words.isdisjoint((each.word, *each.names)):
-                told[at, below] += share
-        counts[:, top] = np.minimum(counts[:, top], share)
+                told[at, top:behind] += share
+        np.minimum(counts[:, begin:top], share, out=counts[:, begin:top])
 
 
-def _documents(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> Scores:
+def _documents(
+    columns: CorpusColumns, term_hits: Sequence[TermHits], words: AskedWords, settings: FieldSettings
+) -> Scores:
     """What each document is worth as a whole by BM25, its path and title included; the best is worth one."""
-    scores, counted = np.zeros(len(columns.documents)), columns.counted_documents()
-    name = round(settings.name * THOUSAND)
-    for each in term_hits:
-        for weight, places in each.places:
-            if weight:
-                counted.add(places, weight=weight)
-        if name and len(called := columns.titled(each.names)):
-            counted.add_rows(called, weight=name)
-        worth = each.weight * plain_rarity(len(counted), len(scores))
-        sizes, k1, b = columns.document_sizes, settings.saturation, settings.length
-        counted.weigh(sizes, worth, saturation=k1, length=b, scores=scores)
-    return _to_one(scores)
+    total = len(columns.documents)
+    scores = words.documents(
+        lambda word, documents: term_hits[word].weight * plain_rarity(documents, total),
+        name=round(settings.name * THOUSAND),
+        sizes=columns.document_sizes,
+        saturation=settings.saturation,
+        length=settings.length,
+    )
+    most = float(scores.max(initial=0.0))
+    return scores / most if most > 0 else scores
 
 
 def _promising(
     columns: CorpusColumns,
     term_hits: Sequence[TermHits],
+    words: AskedWords,
     documents: Scores,
     settings: FieldSettings,
     *,
     most: int,
     allowed: NDArray[np.bool_] | None,
-) -> Ids:
-    """The blocks that have most of the rare words, ascending."""
-    worth, read = np.zeros(columns.blocks.count), 0
-    for each in sorted(term_hits, key=lambda each: (each.is_minor, each.census, each.word)):
+    extra: Ids,
+) -> ChosenUnits:
+    """The units of the blocks that have most of the rare words, and of those around `extra`, ascending.
+
+    Of records no more than a share is taken where other blocks have something of the question: a line that is pasted
+    from a log stands in hundreds of its blocks, whole; what explains it has a part of the words.
+    """
+    read, ordered, named = 0, [], {}
+    present = [at for at, each in enumerate(term_hits) if each.census or _is_name(columns, each)]
+    for at in sorted(present, key=lambda at: (term_hits[at].is_minor, term_hits[at].census, term_hits[at].word)):
+        each = term_hits[at]
         if read and (read + each.census > MOST_PLACES or each.is_minor):
             continue
         read += each.census
-        gain = each.weight * idf(each.census, len(columns))
-        for _, places in each.places[-1:] if each.census else ():
-            columns.blocks.add(places, gain, worth=worth)
+        ordered.append((at, each.weight * idf(each.census, len(columns))))
         if not each.census:
-            worth[_named(columns, each)] += gain
-    blocks = np.flatnonzero(worth != 0)
-    rows = columns.block_rows[blocks]
-    kept = slice(None) if allowed is None else np.flatnonzero(allowed[rows])
-    chosen = blocks[kept]
-    if len(chosen) > most:
-        rows = rows[kept]
-        ranks = np.rint((worth[chosen] / worth.max() + settings.document * documents[rows]) * MILLION).astype(np.int64)
-        ordered = (ranks, rows, columns.block_offsets[chosen])
-        best = _best(*ordered, most=most)
-        if settings.priors:
-            best = _beside_records(best, columns.records[rows], ordered, most=most)
-        chosen = np.sort(chosen[best])
-    return chosen
-
-
-def _beside_records(best: Ids, is_record: NDArray[np.bool_], ordered: tuple[Numbers, ...], *, most: int) -> Ids:
-    """The best blocks, of records no more than a share where other blocks have something of the question.
-
-    A line that is pasted from a log stands in hundreds of its blocks, whole; what explains it has a part of the words.
-    """
-    others = np.flatnonzero(~is_record)
-    room = max(most // _OF_RECORDS, most - len(others))
-    if np.count_nonzero(is_record[best]) <= room:
-        return best
-    records = np.flatnonzero(is_record)
-    parts = ((records, room), (others, most - room))
-    return np.concatenate([each[_best(*(column[each] for column in ordered), most=count)] for each, count in parts])
-
-
-def _units_of(columns: CorpusColumns, chosen: Ids, settings: FieldSettings) -> Ids:
-    """The units of some blocks, with their surroundings."""
-    return columns.between(columns.block_firsts[chosen], columns.block_lasts(chosen), reach=settings.wide_reach)
-
-
-def _best(ranks: Numbers, rows: Numbers, offsets: Numbers, *, most: int) -> Ids:
-    """Which are the best so many, by path and place where ranks are equal; only these have to be sorted.
-
-    >>> _best(np.array([3, 1, 2, 2, 2]), np.array([0, 0, 1, 0, 1]), np.array([9, 9, 5, 9, 4]), most=3).tolist()
-    [0, 3, 4]
-    """
-    least = np.partition(ranks, len(ranks) - most)[len(ranks) - most]
-    above, equal = np.flatnonzero(ranks > least), np.flatnonzero(ranks == least)
-    order = np.lexsort((offsets[equal], rows[equal]))
-    return np.concatenate((above, equal[order[: most - len(above)]]))
+            named[at] = _named(columns, each)
+    return words.choose(
+        ordered,
+        named=named,
+        documents=documents,
+        document=settings.document,
+        most=most,
+        of_records=_OF_RECORDS if settings.priors else 0,
+        allowed=allowed,
+        extra=extra,
+        reach=settings.wide_reach,
+    )
 
 
 def _is_name(columns: CorpusColumns, term_hits: TermHits) -> bool:
@@ -381,7 +360,7 @@ def _is_name(columns: CorpusColumns, term_hits: TermHits) -> bool:
 def _named(columns: CorpusColumns, term_hits: TermHits) -> Ids:
     """The first blocks of the documents that are called by a word which no text has."""
     rows = np.zeros(len(columns.documents), bool)
-    rows[columns.titled(term_hits.names)] = True
+    rows[columns.titled(term_hits.names).values] = True
     return np.flatnonzero(rows[columns.block_rows] & (columns.block_offsets == 0))
 
 
@@ -409,19 +388,12 @@ def _pointed(chosen: Candidates, places: Sequence[tuple[int, int]]) -> Scores:
     return found
 
 
-def _covered(
-    columns: CorpusColumns,
-    term_hits: Sequence[TermHits],
-    weighed: WeighedUnits,
-    lacking: float,
-    settings: FieldSettings,
-) -> int:
+def _covered(columns: CorpusColumns, term_hits: Sequence[TermHits], scaled: ScaledUnits, lacking: float) -> int:
     """How much of what the question says stands together at the best place, in millionths of the whole."""
-    worths, whole = [], lacking
+    whole = lacking
     for each in term_hits:
-        worths.append(0.0 if each.is_minor else each.weight * idf(each.census, len(columns)))
-        whole += worths[-1]
-    return round(weighed.covered(worths, reach=settings.near_reach) / whole * MILLION) if whole else 0
+        whole += 0.0 if each.is_minor else each.weight * idf(each.census, len(columns))
+    return round(scaled.covered / whole * MILLION) if whole else 0
 
 
 def _known_share(columns: CorpusColumns, term_hits: Sequence[TermHits], lacking: float) -> float:
@@ -434,99 +406,49 @@ def _known_share(columns: CorpusColumns, term_hits: Sequence[TermHits], lacking:
 
 def _defined(
     columns: CorpusColumns,
-    chosen: Candidates,
-    above: HeadingsAbove,
+    units: Candidates,
+    counted: WordsInUnits,
     term_hits: Sequence[TermHits],
-    scores: Numbers,
-) -> Scores:
+    lexical: Scores,
+) -> Scores | None:
     """What each unit is worth for the names of the question that it defines; the rarest name is worth one.
 
-    A plain word that happens to be defined somewhere says half of what a word that is written as a name says.
+    A plain word that happens to be defined somewhere says half of what a word that is written as a name says. What
+    stands below the first line of a definition has a share of it. None where nothing is defined.
     """
     rarities = [each.weight * idf(each.census, len(columns)) for each in term_hits]
     most = max(rarities, default=0.0) or 1.0
     worths = [worth * (1.0 if each.is_name else 0.5) for worth, each in zip(rarities, term_hits, strict=True)]
-    found = np.zeros(len(chosen))
-    for worth, defining in zip(worths, definitions(columns, chosen, above, term_hits, scores), strict=True):
-        found[defining] += worth / most
+    defining = definitions(columns, units, counted, term_hits, lexical)
+    if not any(defining):
+        return None
+    found = np.zeros(len(units))
+    for worth, own in zip(worths, defining, strict=True):
+        found[own] += worth / most
+    return below(found, units, _BELOW)
+
+
+def below(values: Scores, units: Candidates, shares: Sequence[float]) -> Scores:
+    """Each value, and shares of it in the units that follow: what a first line stands above belongs to it."""
+    found = values.copy()
+    for at in np.flatnonzero(values).tolist():
+        last = int(units.lasts[at])
+        for step, share in enumerate(shares, start=1):
+            if at + step <= last:
+                found[at + step] = max(found[at + step], share * values[at])
     return found
 
 
-def _called(columns: CorpusColumns, called: Numbers, rows: Numbers, settings: FieldSettings) -> Numbers:
-    """What the names of some documents say of a word in each unit, in thousandths."""
-    has = np.zeros(len(columns.document_sizes), np.int64)
-    has[called] = round(settings.name_in_unit * THOUSAND)
-    return has[rows]
+def _likeness(
+    columns: CorpusColumns, chosen: ChosenUnits, meaning: Numbers | None, settings: FieldSettings
+) -> tuple[Likeness | None, tuple[int, int]]:
+    """How alike units and their near surroundings are in meaning, and by what to divide how far they stand out.
 
-
-def _scale(
-    columns: CorpusColumns,
-    term_hits: Sequence[TermHits],
-    weighed: WeighedUnits,
-    reach: int,
-    settings: FieldSettings,
-) -> Scores:
-    """What the surroundings of each unit are worth; the best is worth one."""
-    around = 2 * reach + 1  # units
-    return weighed.scores(
-        [each.weight * idf(each.census * around, len(columns)) for each in term_hits],
-        reach=reach,
-        unit_bytes=columns.unit_size * around,
-        saturation=settings.saturation,
-        length=settings.length,
-    )
-
-
-def _semantic(
-    columns: CorpusColumns, units: Ids, weighed: WeighedUnits, meaning: Numbers | None, settings: FieldSettings
-) -> Scores:
-    """What likeness in meaning adds: how far a unit, and its near surroundings, stand out from the others."""
-    found = columns.likeness(units, meaning) if meaning is not None and settings.meaning else None
-    if found is None or not len(units):
-        return np.zeros(len(units))
-    known = found != NOTHING
-    found = np.where(known, found, int(found[known].min(initial=0)))
-    around = weighed.means(found, reach=settings.near_reach)
-    return settings.meaning * (_standing_out(found) + _standing_out(around))
-
-
-def _standing_out(values: Numbers) -> Scores:
-    """How many standard deviations above the mean, at least none; whole sums, so that it is the same everywhere."""
-    count, total = len(values), int(values.sum())
-    spread = isqrt(count * int((values * values).sum()) - total * total)
-    return np.maximum(values * count - total, 0) / max(spread, 1)
-
-
-def _to_one(scores: Scores) -> Scores:
-    most = float(scores.max(initial=0.0))
-    return scores / most if most > 0 else scores
-
-
-class _Surroundings:
-    """Sums over the neighbours of each of some ascending units, within its extent."""
-
-    def __init__(self, chosen: Candidates) -> None:
-        self.firsts, self.lasts = chosen.firsts, chosen.lasts
-        self._at = np.arange(len(chosen))
-
-    def ordered(self, kept: NDArray[np.bool_], rows: Numbers, offsets: Numbers, scores: Numbers) -> Numbers:
-        """The units that are kept, those with the highest scores first; of equal ones by document and offset."""
-        begins = np.flatnonzero(self.firsts == self._at)
-        order = begins[np.lexsort((offsets[begins], rows[begins]))]
-        sizes = self.lasts[order] + 1 - order  # inside of its run a unit has its place already
-        by_place = np.repeat(order - np.cumsum(sizes) + sizes, sizes) + self._at
-        return order_units(scores, by_place[kept[by_place]])
-
-    def below(self, values: Scores, shares: Sequence[float]) -> Scores:
-        """Each value, and shares of it in the units that follow: what a first line stands above belongs to it."""
-        found = values
-        for step, share in enumerate(shares, start=1):
-            above = self._at - step
-            found = np.maximum(found, np.where(above >= self.firsts, share * values[np.maximum(above, 0)], 0.0))
-        return found
-
-    def spread(self, values: Scores, share: float) -> Scores:
-        """Each value with a share of both neighbours'."""
-        before = np.where(self._at > self.firsts, np.roll(values, 1), 0.0)
-        after = np.where(self._at < self.lasts, np.roll(values, -1), 0.0)
-        return values + share * (before + after)
+    That is by their standard deviation; whole sums, so that it is the same everywhere.
+    """
+    found = columns.likeness(chosen.units, meaning) if meaning is not None and settings.meaning else None
+    if found is None or not len(chosen.units):
+        return None, (1, 1)
+    likeness = mean_likeness(found, chosen, reach=settings.near_reach, nothing=NOTHING)
+    count, (one, ones, other, others) = len(chosen.units), likeness.sums
+    return likeness, (max(isqrt(count * ones - one * one), 1), max(isqrt(count * others - other * other), 1))

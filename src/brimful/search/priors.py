@@ -48,7 +48,8 @@ _PRIORS: Final = (
     _prior(
         "test",
         600,
-        r"(?:^|/)(?:tests?|__tests__|specs?|e2e|testdata|testsuite|fixtures)/|(?:^|/)(?:test_[^/]*|conftest)\.py$"
+        r"(?:^|/)(?:tests?|unittests|__tests__|specs?|e2e|testdata|testsuite|fixtures)/|^(?:[^/]+/)?testing/"
+        r"|(?:^|/)(?:test_[^/]*|conftest)\.py$"
         r"|[^/](?:_tests?|\.tests?|[._-]spec)\.\w{1,4}$|(?-i:Tests?)\.(?:java|kt|cs|swift|scala)$",
         "test tests testing tested unittest unittests pytest spec specs fixture fixtures assert asserts assertion mock",
         hints="test spec e2e/ fixtures/",
@@ -155,6 +156,8 @@ def priors_of(path: str) -> tuple[Prior, ...]:
     """The kinds that a path is of.
 
     >>> [prior.name for prior in priors_of("tests/test_heapq.py")], priors_of("heapq.py")
+    (['test'], ())
+    >>> [prior.name for prior in priors_of("tea/testing/cups.py")], priors_of("tea/numbers/testing/tools.py")
     (['test'], ())
     >>> [prior.name for path in ("uv.lock", "a/jquery.min.js", "CHANGES.rst") for prior in priors_of(path)]
     ['lock file', 'minified', 'change log']

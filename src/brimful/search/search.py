@@ -91,7 +91,7 @@ def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tu
 
 def _in_turn(
     items: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    rows: NDArray[np.integer],
     offsets: NDArray[np.int64],
     ranks: NDArray[np.int64],
     limit: int,
@@ -118,7 +118,7 @@ _MEANT = 450_000
 _END_SHARE = (1, 2)
 """Relevance ends where a hit is worth less than this share of the best one."""
 _AGAIN = 3
-"""What a record counts that says again what others have said: one of so many parts."""
+"""What a unit counts that says again what others have said: one of so many parts."""
 _MOST_DECIDING = 32
 """Distinct words of a question in which one that is missing may decide; a longer one is a paste."""
 _FEW_NOTES = 20_000
@@ -584,13 +584,12 @@ def _favour(
 
 def _asks_how(columns: CorpusColumns, query: Query) -> bool:
     """Whether a question asks what manuals tell, and names nothing as code does; sources and prose are there."""
-    are_both = bool(columns.sources.any()) and "prose" in columns.documents.kinds
-    return are_both and asks_how(query.text) and not _written_as_names(query)
+    return columns.has_sources and columns.has_prose and asks_how(query.text) and not _written_as_names(query)
 
 
 def _asking_where(columns: CorpusColumns, query: Query) -> bytes:
     """The word by which a question asks where code defines something; nothing where there is no code."""
-    return asking_where(query.text) if columns.sources.any() else b""
+    return asking_where(query.text) if columns.has_sources else b""
 
 
 def _translations(columns: CorpusColumns, query: Query) -> tuple[Numbers, frozenset[str]]:
@@ -786,7 +785,7 @@ def _worth_something(field: Field) -> Field:
 
 
 def _said_once(columns: CorpusColumns, field: Field, settings: FieldSettings) -> Field:
-    """The field where records that say again what better ones say count less."""
+    """The field where units that say again what better ones of their document say count less."""
     again = repeats(columns, field.units, field.rows) if settings.priors else np.zeros(0, np.int64)
     if not len(again):
         return field

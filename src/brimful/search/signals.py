@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from brimful.classes import NamedTuple
 from brimful.index.segments import Numbers, place_of
 from brimful.kernels import Places
-from brimful.kernels.columns import Columns, HeadingsAbove, Stretches
-from brimful.kernels.terms import find_rows, group_by_row, smallest_words
+from brimful.kernels.names import NamePart, WordsOfPaths, add_names, share_names
+from brimful.kernels.question import ChosenUnits, WordsInUnits
+from brimful.kernels.terms import find_rows, smallest_words
 from brimful.patterns import compiled
-from brimful.text.outline import merged
 from brimful.text.terms import Names, terms_of
 
 if TYPE_CHECKING:
@@ -46,8 +46,29 @@ def plain_rarity(census: int, total: int) -> float:
     True
     """
     census = min(census, total)
+    quickly = _logarithm(2 * total + 2, 2 * census + 1)
+    if quickly is not None:
+        return quickly
     odds = 1 + Decimal(2 * (total - census) + 1) / Decimal(2 * census + 1)
     return float(odds.ln(_DIGITS))
+
+
+_FINE = float(np.finfo(np.longdouble).eps)  # how far apart the long numbers of this machine are
+_HAS_LONG = 2.0**-113 < _FINE < 2.0**-60
+_UNSURE = 16  # of these that a quotient and its logarithm may be off: both are off by about one
+
+
+def _logarithm(whole: int, part: int) -> float | None:
+    """The logarithm of a quotient, if long numbers can tell to which short one it is rounded; None if they can't.
+
+    A twelfth of the time that decimals take, which decide what is left: one in fifty.
+    """
+    if not _HAS_LONG or whole >= 1 << 53:
+        return None
+    long = np.log(np.longdouble(whole) / np.longdouble(part))
+    off = _UNSURE * _FINE * (1 + long)
+    rounded = float(long - off)
+    return rounded if rounded == float(long + off) else None
 
 
 def idf(census: int, total: int) -> float:
@@ -62,46 +83,25 @@ def idf(census: int, total: int) -> float:
 class Candidates:
     """Some ascending units of a corpus, with everything that is asked of them more than once."""
 
-    def __init__(self, columns: CorpusColumns, units: Ids) -> None:
-        self.units = units
+    def __init__(self, chosen: ChosenUnits) -> None:
+        self.units = chosen.units
         # Its extent, where it lies on its axis, its document and where it begins there, and its run of neighbours.
-        self.extents, self.starts, self.ends, self.rows, self.offsets, self.firsts, self.lasts = columns.grid.placed(
-            units
-        )
-        self.sizes: Numbers = self.ends - self.starts
-        # The first of each segment, and one behind the last.
-        self.bounds: list[int] = [*units.searchsorted(columns.firsts).tolist(), len(units)]
-        self._found: dict[int, tuple[Columns, tuple[Numbers, Numbers, list[int]]]] = {}  # by columns, which are held
+        self.extents, self.starts, self.ends, self.rows, self.offsets, self.firsts, self.lasts = chosen.placed
+        self.bounds = chosen.bounds  # the first of each segment, and one behind the last
+
+    @cached_property
+    def sizes(self) -> Numbers:
+        """How long each is."""
+        sizes: Numbers = self.ends - self.starts
+        return sizes
+
+    @cached_property
+    def begins(self) -> Numbers:
+        """The first unit of each run."""
+        return np.flatnonzero(self.firsts == np.arange(len(self.units)))
 
     def __len__(self) -> int:
         return len(self.units)
-
-    @cached_property
-    def _stretches(self) -> Stretches:
-        return Stretches(self.starts, self.ends, self.bounds)
-
-    def counts(self, places: Sequence[Numbers]) -> Numbers:
-        """How many of the positions lie in each."""
-        return self._stretches.count(places)
-
-    def add_counts(self, counts: Numbers, places: Columns, *, weight: int) -> None:
-        """Add so much for each of the positions to the count of its unit."""
-        self._stretches.count(places, weight=weight, counts=counts)
-
-    def find(self, places: Columns) -> tuple[Numbers, Numbers, list[int]]:
-        """The positions that lie in one of the units, which one that is, and how many there are before each segment."""
-        known = self._found.get(id(places))
-        if known is None:
-            known = self._found[id(places)] = places, self._stretches.find(places)
-        return known[1]
-
-    def inside(self, places: Columns) -> list[tuple[Numbers, Numbers]]:
-        """Of each segment the positions that lie in one of the units, and which of its units that is."""
-        found, units, behind = self.find(places)
-        return [
-            (found[first:last], units[first:last] - low)
-            for low, (first, last) in zip(self.bounds, pairwise(behind), strict=False)
-        ]
 
 
 # ---- signals: What else speaks for a place, beside how often it has the question's words?
@@ -142,120 +142,79 @@ _VALUE = compiled(
 )
 
 
-def runs(chosen: Candidates, term_hits: Sequence[TermHits], sequence: Sequence[int]) -> Numbers:
-    """How many runs of four words of the question, in its order, begin in each unit.
+def runs(counted: WordsInUnits, term_hits: Sequence[TermHits], sequence: Sequence[int]) -> Numbers | None:
+    """How many runs of four words of the question, in its order, begin in each unit; None where there can be none.
 
     `sequence` has the number of each word of the question in `term_hits`, -1 for one that is not there. A longer run
     counts once for each four words of it.
     """
-    counts = np.zeros(len(chosen), np.int64)
-    follows = np.zeros((len(term_hits) + 1, len(term_hits) + 1), bool)
-    for one, other in pairwise(sequence):
-        follows[one, other] = one >= 0 and other >= 0
-    if len(sequence) < _LEAST_RUN or not follows.any():
-        return counts
-    wanted = sorted({number for number in sequence if number >= 0})
-    found = [(number, chosen.inside(columns)) for number in wanted for _, columns in term_hits[number].places[-1:]]
-    for segment, (low, high) in enumerate(pairwise(chosen.bounds)):
-        if low == high or not found:
-            continue
-        places, numbers, at = _in_order([(number, *inside[segment]) for number, inside in found])
-        if len(places) < _LEAST_RUN:
-            continue
-        sizes = np.array([len(each.word) for each in term_hits])[numbers]
-        linked = follows[numbers[:-1], numbers[1:]] & (np.diff(places) - sizes[:-1] <= _GAP)
-        linked &= np.diff(places) > 0
-        whole = linked[:-2] & linked[1:-1] & linked[2:]
-        counts[low:high] += np.bincount(at[:-3][whole], minlength=high - low)
-    return counts
-
-
-def _in_order(found: Sequence[tuple[int, Numbers, Numbers]]) -> tuple[Numbers, Numbers, Numbers]:
-    """Where words stand in units, in order; which word each is, and which unit that is."""
-    places = np.concatenate([places for _, places, _ in found])
-    numbers = np.repeat([number for number, _, _ in found], [len(places) for _, places, _ in found])
-    units = np.concatenate([units for _, _, units in found])
-    order = np.lexsort((numbers, places))
-    return places[order], numbers[order], units[order]
-
-
-class _Asked(NamedTuple):
-    """A word with the places in units that may define it: its number, and of each place the unit and the heading."""
-
-    word: int
-    each: TermHits
-    places: Numbers
-    units: Numbers
-    heads: Numbers  # of its segment; -1 for none
-    bounds: list[int]  # of the places of each segment
+    pairs = [(one, other) for one, other in pairwise(sequence) if one >= 0 and other >= 0]
+    if len(sequence) < _LEAST_RUN or not pairs:
+        return None
+    follows = np.zeros((len(term_hits), len(term_hits)), np.bool_)
+    for one, other in pairs:
+        follows[one, other] = True
+    wanted = {number for number in sequence if number >= 0}
+    return counted.runs(
+        [number in wanted for number in range(len(term_hits))],
+        follows,
+        [len(each.word) for each in term_hits],
+        gap=_GAP,
+    )
 
 
 def definitions(
     columns: CorpusColumns,
     chosen: Candidates,
-    above: HeadingsAbove,
+    counted: WordsInUnits,
     term_hits: Sequence[TermHits],
-    scores: Numbers,
+    lexical: Scores,
 ) -> list[list[int]]:
     """For each word the units that begin the definition of a name that is this word, each once.
 
     A line that says so by its first word is known from the index. Of a word that is written as a name
     (`LZ4_compress`, `res.redirect`, `evolve()`) the units that have it are read, since not every language says so.
-    Where those are very many, the units with the highest `scores` are read, however the corpus is stored.
+    Where those are very many, the units that are worth most by their words are read, however the corpus is stored.
     """
     found: list[dict[int, None]] = [{} for _ in term_hits]
-    asked = [
-        _may_define(chosen, above, word, each)
-        for word, each in enumerate(term_hits)
-        if not each.is_minor and not each.is_literal and each.places
-    ]
-    if sum(len(each.places) for each in asked) > _MOST_DEFINITIONS:
-        asked = _best_asked(chosen, asked, scores)
-    for number, segment in enumerate(columns.segments):
-        for word, each, places, units, heads, bounds in asked:
-            some = slice(*bounds[number : number + 2])
-            if some.start == some.stop:
-                continue
-            own, column, heading = units[some], places[some], heads[some]
-            in_head, begins, until = heading >= 0, chosen.starts[own], chosen.ends[own]
-            tree = columns.heading_tree(number)
-            if tree is not None and in_head.any():
-                begins = np.where(in_head, tree.starts[heading], begins)
-                until = np.where(in_head, np.minimum(tree.ends[heading], begins + _LONGEST_HEAD), until)
-            texts = segment.view.texts(begins.tolist(), until.tolist())
-            for unit, is_line, at, text in zip(
-                own.tolist(), in_head.tolist(), (column - begins).tolist(), texts, strict=True
-            ):
-                names = (each.word, *each.names)
-                if _name(text) in names if is_line else _begins_definition(text, at, len(each.word)):
-                    found[word][unit] = None
+    wanted = [not each.is_minor and not each.is_literal for each in term_hits]
+    asked = counted.defining(wanted, [each.is_name for each in term_hits])
+    if asked.shape[1] > _MOST_DEFINITIONS:
+        asked = asked[:, _best_asked(chosen, asked, np.rint(lexical * 1_000_000).astype(np.int64))]
+    if not asked.shape[1]:
+        return [[] for _ in term_hits]
+    words, places, units, heads = asked
+    begins, ends, owners = (
+        chosen.starts[units],
+        chosen.ends[units],
+        np.array(chosen.bounds[1:]).searchsorted(units, "right"),
+    )
+    names = [(each.word, *each.names) for each in term_hits]
+    for number in sorted(set(owners.tolist())):
+        own = np.flatnonzero(owners == number)
+        heading, start, end = heads[own], begins[own], ends[own]
+        tree = columns.heading_tree(number)
+        if tree is not None:
+            in_head = heading >= 0
+            start = np.where(in_head, tree.starts[heading], start)
+            end = np.where(in_head, np.minimum(tree.ends[heading], start + _LONGEST_HEAD), end)
+        texts = columns.segments[number].view.texts(start.tolist(), end.tolist())
+        rows = (words[own], units[own], heading, places[own] - start)
+        for word, unit, head, at, text in zip(*(row.tolist() for row in rows), texts, strict=True):
+            is_one = (
+                _name(text) in names[word] if head >= 0 else _begins_definition(text, at, len(term_hits[word].word))
+            )
+            if is_one:
+                found[word][unit] = None
     return [list(units) for units in found]
 
 
-def _may_define(chosen: Candidates, above: HeadingsAbove, word: int, each: TermHits) -> _Asked:
-    """The places in units where a word, as it was asked, may be defined: in headings, and anywhere if it is a name."""
-    places, units, behind = chosen.find(each.places[0][1])
-    heads = above.holding(places, behind)
-    if each.is_name:
-        return _Asked(word, each, places, units, heads, behind)
-    kept = np.flatnonzero(heads >= 0)
-    return _Asked(word, each, places[kept], units[kept], heads[kept], kept.searchsorted(behind).tolist())
-
-
-def _best_asked(chosen: Candidates, asked: Sequence[_Asked], scores: Numbers) -> list[_Asked]:
-    """As many of the places as are read, those in the best units; of equal ones by document and offset."""
+def _best_asked(chosen: Candidates, asked: Numbers, scores: Numbers) -> Numbers:
+    """Which of the places are read: as many as may be, in the best units; of equal ones by document and offset."""
+    words, places, units, _ = asked
     ranks = np.empty(len(chosen), np.int64)
     ranks[np.lexsort((chosen.offsets, chosen.rows, -scores))] = np.arange(len(chosen))
-    sizes = [len(each.places) for each in asked]
-    places, units = (np.concatenate([getattr(each, name) for each in asked]) for name in ("places", "units"))
-    kept = np.zeros(len(places), np.bool_)
-    kept[np.lexsort((places, np.repeat(np.arange(len(asked)), sizes), ranks[units]))[:_MOST_DEFINITIONS]] = True
-    found = []
-    for each, own in zip(asked, np.split(kept, np.cumsum(sizes[:-1])), strict=True):
-        at = np.flatnonzero(own)
-        bounds = at.searchsorted(each.bounds).tolist()
-        found.append(_Asked(each.word, each.each, each.places[at], each.units[at], each.heads[at], bounds))
-    return found
+    return np.sort(np.lexsort((places, words, ranks[units]))[:_MOST_DEFINITIONS])
 
 
 def _begins_definition(text: bytes, at: int, size: int) -> bool:
@@ -288,7 +247,7 @@ def _name(line: bytes) -> bytes:
     found = _DEFINED.search(line)
     if found is None:
         return b""
-    return re.split(rb"\.|::", found[1])[-1].lower().strip(b"_$")
+    return found[1].replace(b"::", b".").rpartition(b".")[2].lower().strip(b"_$")
 
 
 # A line that only leads elsewhere in the corpus: an item or a row that is one link to a place of this page or to
@@ -356,23 +315,19 @@ def called_by(columns: CorpusColumns, term_hits: Sequence[TermHits]) -> Scores:
     number beside a word tells documents of one kind apart: `acme_2018.pdf` is twice as clearly named by both.
     """
     names = columns.path_names
-    worth, has = np.zeros(len(columns.documents)), np.zeros(len(columns.documents))
-    words, numbers = np.zeros(len(worth), np.int64), np.zeros(len(worth), np.int64)
-    for each in term_hits:
-        parts = [part for name in each.names if len((part := names.of(name))[0])]
-        for own, weights in parts:
-            has[own] = np.maximum(has[own], weights)  # a document is there once
-        rows = parts[0][0] if len(parts) == 1 else merged(*(own for own, _ in parts))
-        worth[rows] += min(each.weight, 1.0) * has[rows]
-        if len(each.word) > 1 and not each.is_minor:
-            (numbers if each.word.isdigit() else words)[rows[has[rows] > 0]] += 1
-        has[rows] = 0.0
-    most = float(worth.max(initial=0.0))
-    rows = np.flatnonzero(worth)
-    shared = worth[rows]
-    worth[rows] = shared / most * (shared / np.maximum(names.totals(rows), shared))
-    worth[rows[(words[rows] > 0) & (numbers[rows] > 0)]] *= 2
+    parts = [[part for name in each.names if len((part := names.of(name)).rows)] for each in term_hits]
+    kinds = [_kind(each) for each in term_hits]
+    rows, worth, marks = add_names(
+        parts, [min(each.weight, 1.0) for each in term_hits], kinds, documents=len(columns.documents)
+    )
+    if len(rows):
+        share_names(rows, names.totals(rows), marks, worth)
     return worth
+
+
+def _kind(each: TermHits) -> int:
+    """Whether a word is a plain one, a number, or neither."""
+    return 0 if len(each.word) <= 1 or each.is_minor else 2 if each.word.isdigit() else 1
 
 
 class NamedDocuments(NamedTuple):
@@ -423,7 +378,7 @@ class NamedDocuments(NamedTuple):
         return cls(text.tobytes(), starts, path_ends, Names(lines.tobytes(), bounds), offsets, rows, tuple(smallest))
 
 
-_NO_ROWS = (np.zeros(0, np.int64), np.zeros(0))
+_NO_DOCUMENTS = NamePart(np.zeros(0, np.int64), np.zeros(0))
 
 
 class PathNames:
@@ -435,43 +390,35 @@ class PathNames:
     """
 
     def __init__(self, called: NamedDocuments) -> None:
-        self._text, self._starts, self._path_ends, self._names, *_ = called
-        count = len(self._path_ends)
+        """Of the names of documents; a ValueError where its columns do not fit each other."""
+        text, starts, path_ends, self._names, _, _, smallest = called
+        self._count = len(path_ends)
         # Words come in order, the places of each in order, and so do their documents; titles come behind the paths.
-        self._places, self._firsts, self._words, self._rows, self._bounds = called.smallest
-        # Of each line where the file's name begins and what stands behind its last dot, of each word how rare it is.
-        self._bases, self._dots = (np.full(count, -1, np.int32) for _ in range(2))
-        self._rarities: Scores = np.full(len(self._names), -1.0)
-        self._totals: Scores = np.full(count, -1.0)
+        places, firsts, words, rows, self._bounds = smallest
+        if len(self._bounds) != len(self._names) + 1:
+            raise ValueError("every name needs its pairs")
+        self._words = WordsOfPaths(
+            text, starts, path_ends, (places, firsts, words, rows), words=len(self._names), folder=_FOLDER_SHARE
+        )
         self.of = lru_cache(_KEPT_NAMES)(self._of)
 
     def __contains__(self, name: bytes) -> bool:
         part = self._part(name)
         return bool(part.stop > part.start)
 
-    def _of(self, name: bytes) -> tuple[Numbers, Scores]:
+    def _of(self, name: bytes) -> NamePart:
         """The documents whose path has this word, and what it is worth for each."""
         part = self._part(name)
         if part.start == part.stop:
-            return _NO_ROWS
-        return self._rows[part].astype(np.int64), self._weights(np.arange(part.start, part.stop))
+            return _NO_DOCUMENTS
+        return self._words.weighed(part.start, part.stop, plain_rarity(part.stop - part.start, self._count))
 
     def totals(self, rows: Numbers) -> Scores:
-        """What all words of each of these documents' names are worth together; worked out once for each."""
-        new = rows[self._totals[rows] < 0]
-        if len(new):
-            bounds, order = self._by_row
-            firsts, sizes = bounds[new], (bounds[new + 1] - bounds[new]).astype(np.int64)
-            begins = np.cumsum(sizes) - sizes
-            pairs = order[np.repeat(firsts - begins, sizes) + np.arange(int(sizes.sum()))].astype(np.int64)
-            weights = self._weights(pairs)  # those of a row are added up one after the other
-            self._totals[new] = np.bincount(np.repeat(np.arange(len(new)), sizes), weights, minlength=len(new))
-        return self._totals[rows]
-
-    @cached_property
-    def _by_row(self) -> tuple[Places, Places]:
-        """Where the words of each document begin, and which these are among all."""
-        return group_by_row(self._rows, count=len(self._totals))
+        """What all words of these documents' names are worth together, by row; worked out once for each."""
+        while unknown := self._words.unknown(rows):
+            counts = [int(self._bounds[word + 1] - self._bounds[word]) for word in unknown]
+            self._words.know(unknown, [plain_rarity(count, self._count) for count in counts])
+        return self._words.totals
 
     def _part(self, name: bytes) -> slice:
         at = place_of(self._names, name)
@@ -479,64 +426,50 @@ class PathNames:
             return slice(0, 0)
         return slice(int(self._bounds[at]), int(self._bounds[at + 1]))
 
-    def _weights(self, pairs: Numbers) -> Scores:
-        """What some words are worth for their documents: as much as where they stand best there."""
-        if not len(pairs):
-            return np.zeros(0)
-        sizes = (self._firsts[pairs + 1] - self._firsts[pairs]).astype(np.int64)
-        begins = np.cumsum(sizes) - sizes
-        places = self._places[np.repeat(self._firsts[pairs] - begins, sizes) + np.arange(int(sizes.sum()))]
-        rows, words = np.repeat(self._rows[pairs], sizes).astype(np.int64), self._words[pairs].astype(np.int64)
-        for row in _new(rows, self._dots):
-            line = self._text[self._starts[row] : self._path_ends[row]]
-            self._bases[row], self._dots[row] = line.rfind(b"/") + 1, _extension(line)
-        for word in _new(words, self._rarities):
-            count = int(self._bounds[word + 1] - self._bounds[word])
-            self._rarities[word] = plain_rarity(count, len(self._path_ends))
-        inside = places - self._starts[rows]
-        shares = np.where(inside >= self._bases[rows], 1.0, _FOLDER_SHARE) * (inside < self._dots[rows])
-        best: Scores = np.maximum.reduceat(shares, begins)
-        return best * self._rarities[words]
 
-
-def _new(numbers: Numbers, known: NDArray[Any]) -> list[int]:
-    """Those of some numbers, each once, of which nothing is known yet: their values are negative."""
-    new = numbers[known[numbers] < 0]
-    found: list[int] = sorted(set(new.tolist()))  # `np.unique` loads masked arrays first
-    return found
-
-
-def _extension(path: bytes) -> int:
-    """Where what stands behind the last dot of a file's name begins; its length if nothing does."""
-    dot = path.rfind(b".")
-    return dot if dot > path.rfind(b"/") + 1 and path[dot + 1 :].isalnum() and len(path) - dot <= 7 else len(path)
-
-
-# ---- repeats: Which records say again what better ones have said?
+# ---- repeats: Which units say again what better ones have said?
 
 _NUMBERED = compiled(rb"\w*\d\w*")
-_SHOWN = 3  # of records that differ in nothing but numbers
+_SHOWN = 3  # of units that say the same
 _LOOKED_AT = 400  # of the best places
+_SHORT = 80  # bytes of a unit that, outside of records, says nothing new where it stands again
 
 
 def repeats(columns: CorpusColumns, units: Ids, rows: Numbers) -> Numbers:
-    """The places, among units ordered by their worth, of records that differ from better ones in numbers only.
+    """The places, among units ordered by their worth, of those that say again what better ones of their document say.
 
     A pasted line of a log stands in it hundreds of times: a few of them say so, and the rest would fill the budget
-    before what explains it gets a place. Of a document whose best records are mostly such, all further ones are.
+    before what explains it gets a place. So does a line that a reference repeats below each of its entries. Records
+    say the same where they differ in numbers only; of a document whose best records are mostly such, all further ones
+    are.
     """
     records = np.flatnonzero(columns.records[rows])
-    looked_at = records[records < _LOOKED_AT]
+    every, (rows, starts, sizes) = rows, columns.placed(units[:_LOOKED_AT])
+    is_record = columns.records[rows]
+    looked_at = np.flatnonzero(is_record | (_share_size(rows, sizes) & (sizes <= _SHORT)))
     if len(looked_at) <= _SHOWN:
         return np.zeros(0, np.int64)
-    every, (rows, starts, sizes) = rows, columns.placed(units[looked_at])
-    places = (column.tolist() for column in (columns.documents.numbers[rows], starts, starts + sizes))
+    rows, starts, sizes, is_record = rows[looked_at], starts[looked_at], sizes[looked_at], is_record[looked_at]
+    places = (column.tolist() for column in (columns.documents.numbers[rows], starts, starts + sizes, is_record))
     times: Counter[tuple[int, bytes]] = Counter()
     again = np.zeros(len(looked_at), np.bool_)
-    for at, (number, start, end) in enumerate(zip(*places, strict=True)):
-        shape = (number, _NUMBERED.sub(b"0", columns.snapshot.read(number, start, end)))
+    for at, (number, start, end, numbered) in enumerate(zip(*places, strict=True)):
+        text = columns.snapshot.read(number, start, end)
+        shape = (number, _NUMBERED.sub(b"0", text) if numbered else text)
         times[shape] += 1
         again[at] = times[shape] > _SHOWN
-    mostly = [row for row in set(rows.tolist()) if 2 * np.count_nonzero(again[rows == row]) > (rows == row).sum()]
-    further = records[len(looked_at) :]
+    own = rows[is_record]
+    mostly = [row for row in set(own.tolist()) if 2 * np.count_nonzero(again[rows == row]) > (own == row).sum()]
+    further = records[records >= _LOOKED_AT]
     return np.concatenate((looked_at[again], further[np.isin(every[further], mostly)]))
+
+
+def _share_size(rows: Numbers, sizes: Numbers) -> NDArray[np.bool_]:
+    """Whether more units than are shown of one text, of the same document, are as long as each."""
+    order = np.lexsort((sizes, rows))
+    is_new = np.diff(rows[order], prepend=-1) | np.diff(sizes[order], prepend=-1)
+    begins = np.flatnonzero(is_new)
+    counts = np.diff(begins, append=len(order))
+    found = np.zeros(len(order), np.bool_)
+    found[order] = np.repeat(counts > _SHOWN, counts)
+    return found

@@ -132,6 +132,7 @@ _LEAST_SIMILARITY: Final = 0.3
 """pg_trgm's own threshold (ruling 12)."""
 _SHARE = (3, 10)  # the same as a fraction
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, so that no bit is lost
+_FIRST, _SECOND, _THIRD = (int(factor) for factor in _FACTORS)
 _BLANK, _NEWLINE, _LAST_ASCII = 0x20, 0x0A, 0x7F
 
 
@@ -204,9 +205,11 @@ class Spellings:
         if not _SHORTEST - edits <= len(word) <= _LONGEST + edits:
             return []
         trigrams = _trigrams(word)
-        bits = list(map(_trigram_bit, trigrams))
-        times = range(1, max(map(bits.count, bits)) + 1)
-        masks = [sum(1 << bit for bit in set(bits) if bits.count(bit) >= time) for time in times]
+        masks: list[int] = [0]
+        for bit in map(_trigram_bit, trigrams):
+            at = next((at for at, mask in enumerate(masks) if not mask >> bit & 1), len(masks))
+            masks += [0] if at == len(masks) else []
+            masks[at] |= 1 << bit
         places = self._words.alike(word, masks, trigrams=len(trigrams), share=_SHARE, edits=edits)
         names = [self._letters[start:end].decode() for start, end in places]
         found = [
@@ -301,10 +304,8 @@ def _trigrams(word: str) -> set[str]:
 
 
 def _trigram_bit(trigram: str) -> int:
-    mixed = 0
-    for char, factor in zip(trigram, _FACTORS.tolist(), strict=True):
-        mixed += ord(char) * int(factor)
-    return (mixed & 0xFFFFFFFF) >> 26
+    one, two, three = map(ord, trigram)
+    return ((one * _FIRST + two * _SECOND + three * _THIRD) & 0xFFFFFFFF) >> 26
 
 
 def _within(word: str, names: Sequence[str], edits: int) -> list[tuple[str, int]]:

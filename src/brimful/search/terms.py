@@ -31,6 +31,9 @@ class Words(Protocol):
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order."""
 
+    def near_names(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:
+        """Terms that begin so, in any order: all words of so many letters, or that many more or less, among them."""
+
     def endings(self, suffix: bytes) -> list[bytes]:
         """All words that end so, in any order that is always the same."""
 
@@ -54,6 +57,10 @@ class CountedWords:
         """All terms that begin so, in bytewise order."""
         first = bisect.bisect_left(self._names, prefix)
         return self._names[first : bisect.bisect_left(self._names, prefix + b"\xff", lo=first)]
+
+    def near_names(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:  # noqa: ARG002
+        """The same."""
+        return self.names(prefix)
 
     def endings(self, suffix: bytes) -> list[bytes]:
         """All terms that end so."""
@@ -430,7 +437,7 @@ def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
     kept = [
         one for one in sorted(set(prefixes)) if not any(one != other and one.startswith(other) for other in prefixes)
     ]
-    found = [words.names(prefix.encode()) for prefix in kept]
+    found = [words.near_names(prefix.encode(), len(text), longer=_LONGER_BY) for prefix in kept]
     names = {name for some in found for name in some} if len(found) > 1 else found[0]
     plain = [name for name in names if name.isalpha()]
     others = [name for name in names if not name.isalpha() and (b"'" in name or _is_word(name))]

@@ -106,6 +106,22 @@ class StoredTerms:
                 found.update(names.split(b"\n"))
         return sorted(found)
 
+    def near(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:
+        """Of the terms that begin so, in any order, those that may have so many letters, or that many more or less.
+
+        Those of other signs than letters are left out, but for apostrophes.
+        """
+        if self._dead:
+            return self.names(prefix)
+        found, here = self._beside(prefix).near(prefix, letters, longer=longer)
+        further = [
+            name
+            for segment, goes_on in zip(self._segments, here, strict=True)
+            if goes_on and segment.firsts
+            for name in segment.live_names(prefix)
+        ]
+        return list({*found, *further}) if further else found
+
     def places(self, term: bytes) -> Columns:
         """Where a term stands in live text, on the axis of each segment."""
         found: Columns | None = self._kept.get(term)

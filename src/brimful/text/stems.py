@@ -71,7 +71,7 @@ def telling_words() -> dict[str, tuple[bytes, ...]]:
     return {language: tuple(sorted(own - others[language])[:16]) for language, own in words.items()}
 
 
-_own = threading.local()  # a stemmer remembers words, and serves one thread at a time
+_own = threading.local()  # a stemmer serves one thread at a time
 _LEAST_LETTERS = 3
 # Letters of Latin, Greek and Cyrillic, and apostrophes between them.
 _STEMMABLE = compiled(
@@ -133,6 +133,8 @@ def _stemmer(language: str) -> Callable[[list[Any]], list[Any]]:
             f"stems of language {language!r} are made with PyStemmer; install it: {install(package='PyStemmer')}"
         ) from error
     if not hasattr(_own, language):
-        setattr(_own, language, Stemmer.Stemmer(SNOWBALL[language]))
+        stemmer = Stemmer.Stemmer(SNOWBALL[language])
+        stemmer.maxCacheSize = 0  # to look a word up takes three times as long as to stem it
+        setattr(_own, language, stemmer)
     stemmer = getattr(_own, language)
     return lambda words: list(stemmer.stemWords(words))

@@ -1,0 +1,126 @@
+/* Where things lie, as several kernels are told: columns of positions, units in extents, headings, blocks. */
+
+#ifndef BRIMFUL_PLACES_H
+#define BRIMFUL_PLACES_H
+
+#include "kernels.h"
+
+/* The units of all segments are numbered one after the other. Extent e has those from firsts[e] to behind[e] - 1; it
+ * belongs to row owners[e], ends at ends[e] on the axis of its segment, and shifts[e] leads from the axis to the
+ * document. Segment s has the units from begins[s] on, whose starts are numbers of widths[s] bytes at columns[s]. */
+typedef struct {
+    const int64_t *firsts, *behind, *ends, *shifts, *owners;
+    int64_t extents;
+    const uint64_t *columns;
+    const int64_t *widths, *begins;
+    int64_t segments;
+} grid;
+
+/* The headings of a segment: heading h is [starts[h], ends[h]), its ends ascend, and it stands under parents[h], which is
+ * `heads` for none. The extents of the segment begin at bases, which ascend. */
+typedef struct {
+    const int64_t *starts, *ends, *parents;
+    int64_t heads;
+    const int64_t *bases;
+    int64_t extents;
+} tree;
+
+/* Positions of a word that count the same: positions[s] has sizes[s] of them in segment s, ascending. Where they are
+ * many, `rows` are the documents that have them, of which each has so many `times`; else it is NULL. */
+typedef struct {
+    const int64_t *const *positions;
+    const int64_t *sizes;
+    int64_t weight; /* thousandths */
+    const int64_t *rows, *times;
+    int64_t known;
+} group;
+
+/* The first place from `from` on whose value is not below `value`. */
+static inline int64_t not_below(const int64_t *column, int64_t size, int64_t from, int64_t value)
+{
+    if (from >= size || column[from] >= value)
+        return from;
+    int64_t low = from, step = 1;
+    while (step < size - low && column[low + step] < value) {
+        low += step;
+        step *= 2;
+    }
+    int64_t high = step < size - low ? low + step : size;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (column[middle] < value)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* The last place up to `size` whose value is not above `value`, near `from`; the first value never is. */
+static inline int64_t last_not_above(const int64_t *column, int64_t size, int64_t from, int64_t value)
+{
+    int64_t low = column[from] <= value ? from : 0, step = 1;
+    while (step < size - low && column[low + step] <= value) {
+        low += step;
+        step *= 2;
+    }
+    int64_t high = step < size - low ? low + step : size;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (column[middle] <= value)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static inline int64_t start_of(const grid *units, int64_t segment, int64_t unit)
+{
+    uintptr_t at = (uintptr_t)units->columns[segment];
+    int64_t place = unit - units->begins[segment];
+    return units->widths[segment] == 4 ? (int64_t)((const uint32_t *)at)[place] : ((const int64_t *)at)[place];
+}
+
+/* To the next whole number, of two as near the even one: as NumPy's rint, which is no instruction everywhere. */
+static inline double rounded(double value)
+{
+    const double whole = 6755399441055744.0, most = 2251799813685248.0;
+    if (!(value < most && value > -most))
+        return value;
+    double shifted = value + whole; /* no compiler takes the two sums for none: `building` asks for none of that */
+    return shifted - whole;
+}
+
+enum { DIGIT = 11, DIGITS = 1 << DIGIT };
+
+/* The value of rank `place` (from 0 on) among `count` numbers, the highest first. `room` is for as many. */
+static inline int64_t highest(const int64_t *values, int64_t count, int64_t place, int64_t *room)
+{
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (int64_t at = 0; at < count; at++) {
+        least = values[at] < least ? values[at] : least;
+        most = values[at] > most ? values[at] : most;
+    }
+    int bits = 0;
+    while (bits < 63 && (most - least) >> bits)
+        bits++;
+    memcpy(room, values, (size_t)count * sizeof *room);
+    while (bits > 0 && count > 1) {
+        int shift = bits > DIGIT ? bits - DIGIT : 0;
+        int64_t counts[DIGITS] = {0}, kept = 0;
+        for (int64_t at = 0; at < count; at++)
+            counts[(room[at] - least) >> shift & (DIGITS - 1)]++;
+        int digit = DIGITS - 1;
+        while (place >= counts[digit])
+            place -= counts[digit--];
+        for (int64_t at = 0; at < count; at++)
+            if (((room[at] - least) >> shift & (DIGITS - 1)) == digit)
+                room[kept++] = room[at];
+        count = kept;
+        bits = shift;
+    }
+    return room[0];
+}
+
+#endif

@@ -1,0 +1,519 @@
+/* Which documents, blocks and units have the words of a question, over all segments in one call each?
+ *
+ * A word has the groups groups[firsts[w]] to groups[firsts[w + 1] - 1]; a position counts the weights of all of them that
+ * hold it, and the last one holds all. */
+
+#include "places.h"
+
+EXPORT void count_inside(const int64_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
+                         const int64_t *ends, const int64_t *bounds, int64_t weight, int64_t *counts);
+EXPORT int64_t add_to_rows(const int64_t *const *positions, const int64_t *sizes, int64_t segments,
+                           const int64_t *const *bases, const int64_t *const *rows, const int64_t *extents,
+                           int64_t weight, int64_t *counts, int64_t *known, int64_t count);
+EXPORT int64_t add_rows(const int64_t *rows, const int64_t *times, int64_t size, int64_t weight, int64_t *counts,
+                        int64_t *known, int64_t count);
+EXPORT int64_t place_units(const grid *units, const int64_t *numbers, int64_t count, int64_t *out);
+EXPORT int64_t units_between(const grid *units, const int64_t *lows, const int64_t *highs, int64_t count, int64_t reach,
+                             int64_t *out, int64_t most);
+/* Some rows, or blocks. */
+typedef struct {
+    const int64_t *values;
+    int64_t count;
+} list;
+
+/* What a corpus is: of each segment where its extents begin and the rows of these, and where its blocks begin and the
+ * number of the first of them. Of each block its row and its first unit, of each row whether it is made of records. */
+typedef struct {
+    int64_t segments;
+    const int64_t *const *bases, *const *rows;
+    const int64_t *extents;
+    const int64_t *const *block_starts;
+    const int64_t *blocks, *block_numbers;
+    int64_t all_blocks;
+    const int32_t *block_rows;
+    const int64_t *block_firsts;
+    int64_t units;
+    const uint8_t *records;
+    const grid *grid;
+} corpus;
+
+/* Count what each document has of a word: its positions by their weights, and `name` for each time that it is called so.
+ * `counts` has a number for each row, all 0; `known` gets the rows that have any. Returns how many these are. */
+EXPORT int64_t count_documents(const corpus *whole, const group *groups, int64_t count, const list *called, int64_t name,
+                               int64_t *counts, int64_t *known)
+{
+    int64_t made = 0;
+    for (int64_t at = 0; at < count; at++) {
+        const group *own = groups + at;
+        if (!own->weight)
+            continue;
+        if (own->rows)
+            made = add_rows(own->rows, own->times, own->known, own->weight, counts, known, made);
+        else
+            made = add_to_rows(own->positions, own->sizes, whole->segments, whole->bases, whole->rows, whole->extents,
+                               own->weight, counts, known, made);
+    }
+    return name ? add_rows(called->values, NULL, called->count, name, counts, known, made) : made;
+}
+
+/* Add `gain` to the worth of a block; one that was not touched goes to the end of those that were. */
+static inline int64_t add_to_block(int64_t block, double gain, double *worth, int64_t *touched, int64_t count)
+{
+    if (worth[block] == 0.0)
+        touched[count++] = block;
+    worth[block] += gain;
+    return count;
+}
+
+static int64_t add_to_blocks(const corpus *whole, const group *own, double gain, double *worth, int64_t *touched,
+                             int64_t count)
+{
+    for (int64_t segment = 0; segment < whole->segments; segment++) {
+        const int64_t *column = own->positions[segment], *starts = whole->block_starts[segment];
+        int64_t size = own->sizes[segment], blocks = whole->blocks[segment], block = 0;
+        for (int64_t at = 0; at < size;) {
+            block = not_below(starts, blocks, block, column[at] + 1) - 1;
+            at = block + 1 < blocks ? not_below(column, size, at, starts[block + 1]) : size;
+            if (block >= 0)
+                count = add_to_block(whole->block_numbers[segment] + block, gain, worth, touched, count);
+            else
+                block = 0;
+        }
+    }
+    return count;
+}
+
+/* Where in its document a unit begins. */
+static int64_t offset_of(const grid *units, int64_t unit)
+{
+    int64_t extent = last_not_above(units->firsts, units->extents, 0, unit);
+    return start_of(units, last_not_above(units->begins, units->segments, 0, unit), unit) + units->shifts[extent];
+}
+
+/* Whether a block comes behind another, by path and place. */
+static inline int is_behind(const corpus *whole, int64_t one, int64_t other)
+{
+    if (whole->block_rows[one] != whole->block_rows[other])
+        return whole->block_rows[one] > whole->block_rows[other];
+    return offset_of(whole->grid, whole->block_firsts[one]) > offset_of(whole->grid, whole->block_firsts[other]);
+}
+
+static void sink(const corpus *whole, int64_t *heap, int64_t size, int64_t at)
+{
+    for (int64_t child; (child = 2 * at + 1) < size; at = child) {
+        if (child + 1 < size && is_behind(whole, heap[child + 1], heap[child]))
+            child++;
+        if (!is_behind(whole, heap[child], heap[at]))
+            return;
+        int64_t other = heap[at];
+        heap[at] = heap[child];
+        heap[child] = other;
+    }
+}
+
+/* The best `most` of some blocks by their ranks; of equal ones those that come first by path and place. `out` gets them;
+ * `room` is for as many numbers as there are blocks. */
+static void best_blocks(const corpus *whole, const int64_t *blocks, const int64_t *ranks, int64_t count, int64_t most,
+                        int64_t *room, int64_t *out)
+{
+    if (!most)
+        return;
+    int64_t least = highest(ranks, count, most - 1, room), made = 0, size;
+    for (int64_t at = 0; at < count; at++)
+        if (ranks[at] > least)
+            out[made++] = blocks[at];
+    int64_t *heap = out + made;
+    size = most - made;
+    made = 0;
+    for (int64_t at = 0; at < count; at++) {
+        if (ranks[at] != least)
+            continue;
+        if (made < size) {
+            heap[made++] = blocks[at];
+            for (int64_t root = made == size ? size / 2 - 1 : -1; root >= 0; root--)
+                sink(whole, heap, size, root);
+        } else if (is_behind(whole, heap[0], blocks[at])) {
+            heap[0] = blocks[at];
+            sink(whole, heap, size, 0);
+        }
+    }
+}
+
+/* Numbers in ascending order, each once. `room` is for as many. Returns how many there are. */
+static int64_t sort_once(int64_t *numbers, int64_t count, int64_t *room)
+{
+    int64_t most = 0, made = 0, *from = numbers, *to = room;
+    for (int64_t at = 0; at < count; at++)
+        most = numbers[at] > most ? numbers[at] : most;
+    for (int shift = 0; count > 1 && shift < 63 && most >> shift; shift += DIGIT) {
+        int64_t begins[DIGITS] = {0}, before = 0, *other = from;
+        for (int64_t at = 0; at < count; at++)
+            begins[from[at] >> shift & (DIGITS - 1)]++;
+        for (int digit = 0; digit < DIGITS; digit++) {
+            int64_t own = begins[digit];
+            begins[digit] = before;
+            before += own;
+        }
+        for (int64_t at = 0; at < count; at++)
+            to[begins[from[at] >> shift & (DIGITS - 1)]++] = from[at];
+        from = to;
+        to = other;
+    }
+    for (int64_t at = 0; at < count; at++)
+        if (!at || from[at] != from[at - 1])
+            numbers[made++] = from[at];
+    return made;
+}
+
+/* What narrows a question down: the words that are looked at, each with its gain and the group of all its positions; a
+ * word without positions has blocks of its own. `allowed` says for each row whether it may be shown; NULL for all. A
+ * block counts by its words, and by `document` times what its row is worth in `documents`. The best `most` of them are
+ * taken; where `of_records` is not 0, no more than one in so many of records while others have anything. */
+typedef struct {
+    int64_t words;
+    const group *groups;
+    const double *gains;
+    const list *named;
+    const uint8_t *allowed;
+    const double *documents;
+    int64_t most, of_records;
+    list extra; /* units that are looked at whatever their words, ascending */
+    int64_t reach;
+} narrowing;
+
+/* The blocks that have most of the words, ascending; `out` has room for them. `worth` has a number for each block, all 0,
+ * and is left so; `touched`, `ranks` and `room` have room for all blocks. Returns how many there are. */
+static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double document, double *worth,
+                             int64_t *touched, int64_t *ranks, int64_t *room, int64_t *out)
+{
+    int64_t count = 0, kept = 0, records = 0;
+    double most = 0.0;
+    for (int64_t word = 0; word < asked->words; word++) {
+        double gain = asked->gains[word];
+        if (gain == 0.0)
+            continue; /* no block would be known to be touched */
+        if (asked->groups[word].positions)
+            count = add_to_blocks(whole, asked->groups + word, gain, worth, touched, count);
+        for (int64_t at = 0; at < asked->named[word].count; at++)
+            count = add_to_block(asked->named[word].values[at], gain, worth, touched, count);
+    }
+    for (int64_t at = 0; at < count; at++) {
+        int64_t block = touched[at], row = whole->block_rows[block];
+        most = worth[block] > most ? worth[block] : most;
+        if (worth[block] == 0.0 || (asked->allowed && !asked->allowed[row]))
+            worth[block] = 0.0;
+        else
+            touched[kept++] = block;
+    }
+    int64_t chosen = kept < asked->most ? kept : asked->most;
+    if (kept > asked->most) {
+        for (int64_t at = 0; at < kept; at++) {
+            int64_t row = whole->block_rows[touched[at]];
+            double rank = worth[touched[at]] / most + document * asked->documents[row];
+            ranks[at] = (int64_t)rounded(rank * 1000000.0);
+        }
+        best_blocks(whole, touched, ranks, kept, chosen, room, out);
+        for (int64_t at = 0; at < chosen; at++)
+            records += whole->records[whole->block_rows[out[at]]];
+    } else
+        memcpy(out, touched, (size_t)kept * sizeof *out);
+    for (int64_t at = 0; at < kept; at++)
+        worth[touched[at]] = 0.0;
+    if (!asked->of_records || !records)
+        return chosen;
+    int64_t others = 0;
+    for (int64_t at = 0; at < kept; at++)
+        others += !whole->records[whole->block_rows[touched[at]]];
+    int64_t share = chosen / asked->of_records > chosen - others ? chosen / asked->of_records : chosen - others;
+    if (records <= share)
+        return chosen;
+    /* Those of records come first, the others behind them, both as they stood. */
+    int64_t *parted = room, *parted_ranks = room + kept;
+    for (int64_t at = 0, one = 0, other = kept - others; at < kept; at++) {
+        int64_t to = whole->records[whole->block_rows[touched[at]]] ? one++ : other++;
+        parted[to] = touched[at];
+        parted_ranks[to] = ranks[at];
+    }
+    best_blocks(whole, parted, parted_ranks, kept - others, share, touched, out);
+    best_blocks(whole, parted + kept - others, parted_ranks + kept - others, others, chosen - share, touched,
+                out + share);
+    return chosen;
+}
+
+/* The units of the blocks that have most of a question's words, and of those of some units, with their surroundings,
+ * ascending. `places` gets seven columns of `most` numbers, of which the first so many are set (`place_units` says of
+ * what, and they lie one after the other); `bounds` the first of each segment, and their number. `worth` has a number for
+ * each block, all 0, and is left so; `touched` has place for four numbers a block and two for each block that is
+ * taken and each unit of `extra`. Returns how many units there are, -1 where there is no such unit or no room. */
+EXPORT int64_t choose_units(const corpus *whole, const narrowing *asked, double document, double *worth,
+                            int64_t *touched, int64_t *units, int64_t most, int64_t *places, int64_t *bounds)
+{
+    int64_t all = whole->all_blocks, taken = asked->most + asked->extra.count;
+    int64_t *ranks = touched + all, *room = ranks + all, *lows = room + 2 * all, *highs = lows + taken;
+    int64_t count = choose_blocks(whole, asked, document, worth, touched, ranks, room, lows);
+    for (int64_t at = 0, block = 0; at < asked->extra.count; at++) {
+        int64_t unit = asked->extra.values[at];
+        if (unit < 0 || unit >= whole->units)
+            return -1;
+        lows[count++] = block = last_not_above(whole->block_firsts, all, block, unit);
+    }
+    count = sort_once(lows, count, highs);
+    for (int64_t at = 0; at < count; at++) {
+        int64_t block = lows[at];
+        highs[at] = (block + 1 < all ? whole->block_firsts[block + 1] : whole->units) - 1;
+        lows[at] = whole->block_firsts[block];
+    }
+    int64_t made = units_between(whole->grid, lows, highs, count, asked->reach, units, most);
+    if (made < 0 || place_units(whole->grid, units, made, places) < 0)
+        return -1;
+    for (int64_t segment = 0, at = 0; segment < whole->segments; segment++)
+        bounds[segment] = at = not_below(units, made, at, whole->grid->begins[segment]);
+    bounds[whole->segments] = made;
+    return made;
+}
+
+/* Units with room for the headings above them: those of segment s are bounds[s] to bounds[s + 1] - 1, and ascend there.
+ * `rows` are their documents, `lasts` the last one of the run of neighbours that each is in. Which headings stand above a
+ * unit is a chain, and units that follow each other mostly have the same one: `owners` has a number for each unit,
+ * `chains` `deepest` for each, `told` one for each. `heads` has room for the starts and `head_ends` for the ends of all
+ * that are used, as many as `chains` has or as there are headings of segments that have units; `used` one more than there
+ * are segments. `bits` has a bit for each heading of the segment with most, and a word more, all 0; `ranks` a number for
+ * each word. */
+typedef struct {
+    int64_t count;
+    const int64_t *starts, *ends, *rows, *lasts, *bounds;
+    int64_t deepest;
+    uint64_t *bits;
+    int64_t *ranks;
+    int32_t *owners, *chains;
+    uint8_t *told;
+    int64_t *head_starts, *head_ends, *used;
+} candidates;
+
+/* The headings above units: a unit stands under the last heading that ends before it if that belongs to its extent. A
+ * heading that begins in the unit is its own, and it stands under that one's parent. Of each chain the nearest comes
+ * first, as its place among those that are used, and -1 where there is none. Returns how many chains there are. */
+static int64_t find_above(const tree *trees, int64_t segments, const candidates *units)
+{
+    int64_t count = 0, made = 0, deepest = units->deepest;
+    uint64_t *bits = units->bits;
+    for (int64_t segment = 0; segment < segments; segment++) {
+        const tree *own = trees + segment;
+        int64_t heads = own->heads, after = 0, extent = 0, before = -1, first = made;
+        units->used[segment] = count;
+        for (int64_t unit = units->bounds[segment]; unit < units->bounds[segment + 1]; unit++) {
+            int64_t above = heads, begin = units->starts[unit];
+            if (heads) {
+                after = not_below(own->ends, heads, after, begin + 1);
+                int64_t next = after < heads ? after : heads - 1;
+                above = after - 1;
+                if (own->starts[next] >= begin && own->starts[next] < units->ends[unit])
+                    above = own->parents[next];
+                else if (above >= 0) {
+                    extent = not_below(own->bases, own->extents, extent, begin + 1);
+                    if (own->starts[above] < own->bases[extent ? extent - 1 : own->extents - 1])
+                        above = -1;
+                }
+            }
+            if (above < 0 || above >= heads) {
+                units->owners[unit] = -1;
+                continue;
+            }
+            if (above != before || made == first) {
+                int32_t *chain = units->chains + made++ * deepest;
+                before = above;
+                for (int64_t step = 0; step < deepest; step++) {
+                    int is_head = above >= 0 && above < heads;
+                    chain[step] = is_head ? (int32_t)above : -1;
+                    if (is_head) {
+                        bits[above >> 6] |= (uint64_t)1 << (above & 63);
+                        above = own->parents[above];
+                    }
+                }
+            }
+            units->owners[unit] = (int32_t)(made - 1);
+        }
+        if (made == first)
+            continue;
+        for (int64_t word = 0; word <= heads >> 6; word++) {
+            units->ranks[word] = count;
+            for (uint64_t left = bits[word]; left; left &= left - 1) {
+                int64_t head = word << 6 | __builtin_ctzll(left);
+                units->head_starts[count] = own->starts[head];
+                units->head_ends[count++] = own->ends[head];
+            }
+        }
+        for (int32_t *chain = units->chains + first * deepest; chain < units->chains + made * deepest; chain++)
+            if (*chain >= 0) {
+                uint64_t lower = bits[*chain >> 6] & (((uint64_t)1 << (*chain & 63)) - 1);
+                *chain = (int32_t)(units->ranks[*chain >> 6] + ones_in(lower));
+            }
+        memset(bits, 0, (size_t)((heads >> 6) + 1) * sizeof *bits);
+    }
+    units->used[segments] = count;
+    return made;
+}
+
+/* Add `share` to what is told of each unit that stands under a heading that is marked by a number above 0. */
+static void tell_above(const candidates *units, int64_t chains, const int64_t *marks, int64_t share, int64_t *told)
+{
+    const int32_t *head = units->chains;
+    for (int64_t chain = 0; chain < chains; chain++) {
+        int is_told = 0;
+        for (int64_t step = 0; step < units->deepest; step++, head++)
+            is_told |= *head >= 0 && marks[*head] > 0;
+        units->told[chain] = (uint8_t)is_told;
+    }
+    for (int64_t unit = 0; unit < units->count; unit++)
+        if (units->owners[unit] >= 0 && units->told[units->owners[unit]])
+            told[unit] += share;
+}
+
+/* How often each word counts in each unit, and what is told of it: `heading` under a heading that has it, `name` in a
+ * document that is called so. Rows of `counts` and `told` are words, and all 0; `has` gets whether a word counts at all.
+ * `is_called` has a number for each row, all 0, and is left so; `marks` room for as many as there are headings above. */
+EXPORT void count_words(const corpus *whole, const tree *trees, const candidates *units, const group *groups,
+                        const int64_t *firsts, int64_t words, const list *called, int64_t heading, int64_t name,
+                        uint8_t *is_called, int64_t *marks, int64_t *counts, int64_t *told, uint8_t *has)
+{
+    int64_t segments = whole->segments, count = units->count;
+    int64_t chains = find_above(trees, segments, units), heads = units->used[segments];
+    for (int64_t word = 0; word < words; word++, counts += count, told += count, has += count) {
+        for (int64_t at = firsts[word]; at < firsts[word + 1]; at++)
+            count_inside(groups[at].positions, groups[at].sizes, segments, units->starts, units->ends, units->bounds,
+                         groups[at].weight, counts);
+        if (firsts[word] < firsts[word + 1] && heads) {
+            const group *last = groups + firsts[word + 1] - 1;
+            int64_t any = 0;
+            memset(marks, 0, (size_t)heads * sizeof *marks);
+            count_inside(last->positions, last->sizes, segments, units->head_starts, units->head_ends, units->used, 1,
+                         marks);
+            for (int64_t head = 0; head < heads; head++)
+                any |= marks[head];
+            if (any) /* as it is not for most words */
+                tell_above(units, chains, marks, heading, told);
+        }
+        if (called[word].count) {
+            for (int64_t at = 0; at < called[word].count; at++)
+                is_called[called[word].values[at]] = 1;
+            for (int64_t start = 0; start < count; start = units->lasts[start] + 1)
+                for (int64_t at = start; is_called[units->rows[start]] && at <= units->lasts[start]; at++)
+                    told[at] += name;
+            for (int64_t at = 0; at < called[word].count; at++)
+                is_called[called[word].values[at]] = 0;
+        }
+        for (int64_t at = 0; at < count; at++)
+            has[at] = counts[at] > 0;
+    }
+}
+
+/* The places of words in units where they may be defined: in a heading, or anywhere where `anywhere` says so of a word.
+ * `groups` has one for each word. `out` gets four columns of `most` numbers: the word, the place, its unit, and the
+ * heading of its segment, -1 for none; the places of a word stand together and ascend in each segment. Returns how many
+ * there are; those beyond `most` are not written. */
+EXPORT int64_t find_defining(const corpus *whole, const tree *trees, const candidates *units, const group *groups,
+                             const uint8_t *anywhere, int64_t words, int64_t *out, int64_t most)
+{
+    int64_t made = 0, *places = out + most, *owners = places + most, *heads = owners + most;
+    for (int64_t word = 0; word < words; word++)
+        for (int64_t segment = 0; segment < whole->segments; segment++) {
+            const int64_t *column = groups[word].positions ? groups[word].positions[segment] : NULL;
+            const tree *own = trees + segment;
+            int64_t size = column ? groups[word].sizes[segment] : 0, unit = units->bounds[segment];
+            int64_t last = units->bounds[segment + 1], after = 0;
+            if (!own->heads && !anywhere[word])
+                continue;
+            for (int64_t at = 0; at < size && unit < last; unit++) {
+                unit = not_below(units->ends, last, unit, column[at] + 1);
+                if (unit >= last)
+                    break;
+                at = not_below(column, size, at, units->starts[unit]);
+                for (; at < size && column[at] < units->ends[unit]; at++) {
+                    after = not_below(own->starts, own->heads, after, column[at] + 1);
+                    int64_t head = after && column[at] < own->ends[after - 1] ? after - 1 : -1;
+                    if (head < 0 && !anywhere[word])
+                        continue;
+                    if (made < most) {
+                        out[made] = word;
+                        places[made] = column[at];
+                        owners[made] = unit;
+                        heads[made] = head;
+                    }
+                    made++;
+                }
+            }
+        }
+    return made;
+}
+
+/* How many runs of four words, in an order that `follows` allows, begin in each unit. `groups` has one for each word, none
+ * for a word that is not asked for; sizes[w] is how long it is, and follows[w * words + v] is whether v may follow w. No
+ * more than `gap` bytes are between two words of a run. `found` has room for three numbers of `most` positions, `begins`
+ * for one more than there are units; counts are all 0. Returns how many positions there are in units; where these are
+ * more than `most`, nothing is counted. */
+EXPORT int64_t count_runs(const corpus *whole, const candidates *units, const group *groups, const int64_t *sizes,
+                          const uint8_t *follows, int64_t words, int64_t gap, int64_t *found, int64_t most,
+                          int64_t *begins, int64_t *counts)
+{
+    enum { RUN = 4 };
+    int64_t made = 0, *places = found + most, *numbers = places + most;
+    memset(begins, 0, (size_t)(units->count + 1) * sizeof *begins);
+    for (int64_t is_second = 0; is_second < 2; is_second++) {
+        /* First how many each unit has, then where: those of a unit stand together, by word and place. */
+        made = 0;
+        for (int64_t word = 0; word < words; word++)
+            for (int64_t segment = 0; groups[word].positions && segment < whole->segments; segment++) {
+                const int64_t *column = groups[word].positions[segment];
+                int64_t size = groups[word].sizes[segment], unit = units->bounds[segment];
+                int64_t last = units->bounds[segment + 1];
+                for (int64_t at = 0; at < size && unit < last; unit++) {
+                    unit = not_below(units->ends, last, unit, column[at] + 1);
+                    if (unit >= last)
+                        break;
+                    at = not_below(column, size, at, units->starts[unit]);
+                    for (; at < size && column[at] < units->ends[unit]; at++, made++)
+                        if (is_second) {
+                            int64_t to = begins[unit]++;
+                            places[to] = column[at];
+                            numbers[to] = word;
+                        } else
+                            begins[unit + 1]++;
+                }
+            }
+        if (made > most)
+            return made;
+        if (!is_second)
+            for (int64_t unit = 0; unit < units->count; unit++)
+                begins[unit + 1] += begins[unit];
+    }
+    /* begins[u] is behind the last of unit u now. */
+    for (int64_t segment = 0; segment < whole->segments; segment++) {
+        int64_t links = 0, before = -1;
+        for (int64_t unit = units->bounds[segment]; unit < units->bounds[segment + 1]; unit++) {
+            int64_t first = unit ? begins[unit - 1] : 0;
+            for (int64_t at = first + 1; at < begins[unit]; at++) { /* they are few, and equal ones stay by their word */
+                int64_t place = places[at], number = numbers[at], to = at;
+                for (; to > first && places[to - 1] > place; to--) {
+                    places[to] = places[to - 1];
+                    numbers[to] = numbers[to - 1];
+                }
+                places[to] = place;
+                numbers[to] = number;
+            }
+            for (int64_t at = first; at < begins[unit]; at++) {
+                int is_linked = 0;
+                if (before >= 0) {
+                    int64_t step = places[at] - places[before];
+                    is_linked = step > 0 && step - sizes[numbers[before]] <= gap &&
+                                follows[numbers[before] * words + numbers[at]];
+                }
+                links = is_linked ? links + 1 : 0;
+                found[at] = unit;
+                before = at;
+                if (links >= RUN - 1)
+                    counts[found[at - (RUN - 1)]]++;
+            }
+        }
+    }
+    return made;
+}

@@ -1,0 +1,592 @@
+"""A question over a corpus: its documents, its units, what words and other signals are worth (question.c, field.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.classes import NamedTuple
+from brimful.kernels import Numbers, Reals, address_of, addresses_of, library, numbers_of
+from brimful.kernels.columns import NO_TREE, Columns, CountedRows, HeadingTree, UnitGrid, is_common
+
+_GROUP_BYTES, _LIST_BYTES = 48, 16
+_MOST_SCORE = 1 << 61
+_NO_GROUP = (0,) * 6
+_AT_FIRST = 1_024  # places of definitions that there is room for
+_RUNS_AT_FIRST = 1 << 15  # places of words in units
+
+SCALES = 3
+"""The unit itself, its near and its wide surroundings."""
+
+
+class Rows:
+    """Some rows of documents, which a kernel finds without a look at each."""
+
+    __slots__ = ("given", "most", "values")
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values = numbers_of(values)
+        if int(self.values.min(initial=0)) < 0:
+            raise ValueError("no row is negative")
+        self.most = int(self.values.max(initial=-1))
+        self.given = (address_of(self.values), len(self.values))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class _Room:
+    """Memory that kernels of one question work in; what has to be 0 is left so."""
+
+    def __init__(self, documents: int, blocks: int) -> None:
+        self.worth, self.counts = np.zeros(blocks), np.zeros(documents, np.int64)
+        self.is_called, self.known = np.zeros(documents, np.uint8), np.empty(documents, np.int64)
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: type[Any]) -> NDArray[Any]:
+        """An array of any numbers, which stays until it is asked for again: fresh memory takes time."""
+        size = prod(shape)
+        kept = self._arrays.get(name)
+        if kept is None or len(kept) < size:
+            kept = self._arrays[name] = np.empty(size + size // 4, dtype)
+        return kept[:size].reshape(shape)
+
+
+class ChosenUnits(NamedTuple):
+    """The units that a question is asked of, ascending, and where they lie (`UnitGrid.placed`)."""
+
+    units: Numbers
+    placed: Numbers  # seven rows
+    bounds: list[int]  # of the units of each segment
+
+
+class CorpusPlaces:
+    """Where everything of a corpus lies that a question is asked of, as one structure that kernels are given.
+
+    Extents begin at `bases`, segment by segment, and belong to `rows`; blocks begin at `block_starts`, and have the row
+    and the first unit that `block_rows` and `block_firsts` say. `records` says of each row whether it is made of
+    records. All of it is checked once, when it is made.
+    """
+
+    def __init__(
+        self,
+        bases: Columns,
+        rows: Columns,
+        *,
+        block_starts: Columns,
+        block_rows: NDArray[np.int32],
+        block_firsts: Numbers,
+        records: NDArray[np.bool_],
+        grid: UnitGrid,
+    ) -> None:
+        block_rows, block_firsts = np.ascontiguousarray(block_rows, np.int32), numbers_of(block_firsts)
+        records, self.documents, self.blocks = np.ascontiguousarray(records, np.bool_), len(records), len(block_rows)
+        self.segments = len(bases)
+        if len(rows) != len(bases) or (bases.sizes != rows.sizes).any() or len(block_starts) != len(bases):
+            raise ValueError("every segment needs its extents, every extent its row, and every segment its blocks")
+        if len(block_firsts) != self.blocks or block_starts.total != self.blocks or grid.segments != len(bases):
+            raise ValueError("every block needs its row and its first unit")
+        for each in (*rows, block_rows, grid.rows):
+            if len(each) and not 0 <= int(each.min()) <= int(each.max()) < self.documents:
+                raise ValueError(f"there are {self.documents} rows")
+        if self.blocks and (
+            block_firsts[0] != 0 or (np.diff(block_firsts) <= 0).any() or block_firsts[-1] >= len(grid)
+        ):
+            raise ValueError("blocks must ascend from the first unit on")
+        firsts = np.cumsum(block_starts.sizes) - block_starts.sizes
+        self.units, self.widest = len(grid), int(np.diff(block_firsts, append=len(grid)).max(initial=0))
+        self._extents = (bases, rows)
+        self._kept = (block_starts, block_rows, block_firsts, records, grid, firsts)
+        self.records = records
+        self._given = np.array(
+            [
+                len(bases),
+                *addresses_of(bases.at, rows.at, bases.sizes, block_starts.at, block_starts.sizes, firsts),
+                self.blocks,
+                address_of(block_rows),
+                address_of(block_firsts),
+                len(grid),
+                address_of(records),
+                grid.at,
+            ],
+            np.uint64,
+        )
+        self.at = address_of(self._given)
+        self._rooms: list[_Room] = []
+
+    def room(self) -> _Room:
+        """Memory to work in: that of an earlier question, if nobody else works there."""
+        try:
+            return self._rooms.pop()
+        except IndexError:
+            return _Room(self.documents, self.blocks)
+
+    def leave(self, room: _Room) -> None:
+        """Give it back, as it was found."""
+        self._rooms.append(room)
+
+    def counted(self, positions: Columns) -> tuple[int, int, int]:
+        """Where the rows that have many positions lie, and how often they have them; nothing where these are few."""
+        if not is_common(positions, self.documents):
+            return 0, 0, 0
+        bases, rows = self._extents
+        if positions.counted is None or positions.counted[0] is not bases:
+            counted = CountedRows(bases, rows, count=self.documents)
+            counted.add(positions, weight=1)
+            assert positions.counted is not None
+        _, known, times = positions.counted
+        return address_of(known), address_of(times), len(known)
+
+
+class AskedWords:
+    """Words with their places in a corpus: of each word weights in thousandths with positions, segment by segment.
+
+    A position counts the weights of all groups that hold it; the last group of a word holds all of them. `called` are
+    the documents whose names have each word. What kernels make of them stands in memory that the next question uses
+    once these are `close`d, but for what is said to stay.
+    """
+
+    def __init__(
+        self, corpus: CorpusPlaces, words: Sequence[Sequence[tuple[int, Columns]]], called: Sequence[Rows]
+    ) -> None:
+        self.corpus, self._kept, self.room = corpus, (words, called), corpus.room()
+        if len(called) != len(words) or max((each.most for each in called), default=-1) >= corpus.documents:
+            raise ValueError(f"every word needs the documents that it calls, of {corpus.documents}")
+        groups, firsts = [], [0]
+        for word in words:
+            for weight, places in word:
+                if len(places) != corpus.segments or weight < 0:
+                    raise ValueError("every segment needs its positions, and these a weight from 0 on")
+                groups.append((*places.given[:2], weight, *corpus.counted(places)))
+            firsts.append(len(groups))
+        self.firsts = firsts
+        self.groups = np.array(groups or [_NO_GROUP], np.uint64)
+        self._firsts = np.array(firsts, np.int64)
+        self._called = np.array([each.given for each in called] or [(0, 0)], np.uint64)
+        self.given = (address_of(self.groups), address_of(self._firsts), len(words))
+        self.called_at = address_of(self._called)
+
+    def __len__(self) -> int:
+        return len(self.firsts) - 1
+
+    def close(self) -> None:
+        """Let the next question work in the memory of this one."""
+        self.corpus.leave(self.room)
+
+    def documents(
+        self, worth: Callable[[int, int], float], *, name: int, sizes: Reals, saturation: float, length: float
+    ) -> Reals:
+        """What each document is worth by BM25; its name counts so many thousandths for each word that it has.
+
+        `worth` says what a word is worth, by its number and how many documents have it; `sizes` are those of documents
+        against the others.
+        """
+        corpus, kernels = self.corpus, library()
+        if sizes.dtype != np.float64 or len(sizes) != corpus.documents or name < 0:
+            raise ValueError("every document needs its size, and a name counts from 0 on")
+        room, scores = self.room, np.zeros(corpus.documents)
+        measures = _measures(saturation, length)
+        counts, known = address_of(room.counts), address_of(room.known)
+        weighed = (address_of(sizes), address_of(measures), address_of(scores))
+        for word, first in enumerate(self.firsts[:-1]):
+            groups = (self.given[0] + _GROUP_BYTES * first, self.firsts[word + 1] - first)
+            called = self.called_at + _LIST_BYTES * word
+            made = kernels.count_documents(corpus.at, *groups, called, name, counts, known)
+            kernels.weigh_rows(known, made, counts, weighed[0], worth(word, made), *weighed[1:])
+        return scores
+
+    def choose(
+        self,
+        ordered: Sequence[tuple[int, float]],
+        *,
+        named: dict[int, Numbers],
+        documents: Reals,
+        document: float,
+        most: int,
+        of_records: int,
+        allowed: NDArray[np.bool_] | None,
+        extra: Numbers,
+        reach: int,
+    ) -> ChosenUnits:
+        """The units of the best blocks by their words, and of those of `extra`, with so many more on both sides.
+
+        `ordered` are the words that are looked at, each with what it adds to a block that has it; `named` the blocks
+        that a word without places has. A block counts by these, the best one's being one, and by `document` times what
+        its document is worth. No more than one in `of_records` are of records while others have anything; 0 for any.
+        """
+        corpus, words = self.corpus, [word for word, _ in ordered]
+        if len(documents) != corpus.documents or documents.dtype != np.float64 or most < 1 or reach < 0:
+            raise ValueError("every document needs its worth, and at least one block is chosen")
+        if allowed is not None and (len(allowed) != corpus.documents or allowed.dtype != np.bool_):
+            raise ValueError("of every document it must be said whether it is allowed")
+        if any(not gain >= 0.0 for _, gain in ordered):
+            raise ValueError("a word adds something to a block, or nothing")
+        if any(len(each) and not 0 <= int(each.min()) <= int(each.max()) < corpus.blocks for each in named.values()):
+            raise ValueError(f"there are {corpus.blocks} blocks")
+        extra, room = numbers_of(extra), self.room
+        groups = np.zeros((max(len(words), 1), len(_NO_GROUP)), np.uint64)
+        for at, word in enumerate(words):
+            if word not in named and self.firsts[word] < self.firsts[word + 1]:
+                groups[at] = self.groups[self.firsts[word + 1] - 1]
+        gains = np.array([gain for _, gain in ordered] or [0.0], np.float64)
+        own = {word: numbers_of(blocks) for word, blocks in named.items()}
+        lists = [(address_of(own[word]), len(own[word])) if word in own else (0, 0) for word in words]
+        blocks = np.array(lists or [(0, 0)], np.uint64)
+        allowed = None if allowed is None else np.ascontiguousarray(allowed)
+        asked = np.array(
+            [
+                len(words),
+                address_of(groups),
+                address_of(gains),
+                address_of(blocks),
+                0 if allowed is None else address_of(allowed),
+                address_of(documents),
+                most,
+                of_records,
+                address_of(extra),
+                len(extra),
+                reach,
+            ],
+            np.uint64,
+        )
+        touched = room.array("touched", (4 * corpus.blocks + 2 * (most + len(extra)),), np.int64)
+        limit = min((min(most, corpus.blocks) + len(extra)) * (corpus.widest + 2 * reach), corpus.units)
+        units, placed = room.array("units", (limit,), np.int64), room.array("placed", (7 * limit,), np.int64)
+        bounds = np.empty(corpus.segments + 1, np.int64)
+        rooms = (address_of(room.worth), address_of(touched), address_of(units), limit)
+        made = library().choose_units(
+            corpus.at, address_of(asked), document, *rooms, address_of(placed), address_of(bounds)
+        )
+        if made < 0:
+            raise ValueError("there are no such units")
+        return ChosenUnits(units[:made], placed[: 7 * made].reshape(7, made), bounds.tolist())
+
+
+class WordsInUnits:
+    """How often words count in some units, and what is told of them above these, in thousandths: a row for each word.
+
+    A word counts `heading` in every unit under a heading that has it, and `name` in those of a document that it calls.
+    """
+
+    def __init__(
+        self,
+        words: AskedWords,
+        chosen: ChosenUnits,
+        trees: Sequence[HeadingTree | None],
+        *,
+        deepest: int,
+        heading: int,
+        name: int,
+    ) -> None:
+        corpus = words.corpus
+        if len(trees) != corpus.segments or deepest < 1:
+            raise ValueError("every segment needs its headings, or none")
+        self._words, self._trees = (
+            words,
+            (trees, np.array([NO_TREE if each is None else each.given for each in trees], np.uint64)),
+        )
+        units = len(chosen.units)
+        _, starts, ends, rows, _, firsts, lasts = chosen.placed
+        self._starts, self._lasts, self._firsts, self._rows = starts, lasts, firsts, rows
+        self._sizes = ends - starts
+        bounds = np.array(chosen.bounds, np.int64)
+        heads = [0 if each is None else len(each.starts) for each in trees]
+        most = sum(
+            min(some, (high - low) * deepest) for some, (low, high) in zip(heads, pairwise(chosen.bounds), strict=True)
+        )
+        width = max(heads, default=0) // 64 + 1
+        bits, ranks = np.zeros(width, np.uint64), np.empty(width, np.int64)
+        room = words.room
+        chains, owners = room.array("chains", (units, deepest), np.int32), room.array("owners", (units,), np.int32)
+        told, lines = room.array("told", (units,), np.uint8), room.array("lines", (3, most), np.int64)
+        used = np.empty(corpus.segments + 1, np.int64)
+        self._kept = (chosen, bounds, bits, ranks, chains, owners, told, lines, used)
+        self._units = np.array(
+            [
+                units,
+                *addresses_of(starts, ends, rows, lasts, bounds),
+                deepest,
+                *addresses_of(bits, ranks, owners, chains, told),
+                address_of(lines),
+                address_of(lines) + 8 * most,
+                address_of(used),
+            ],
+            np.uint64,
+        )
+        self.counts, self.told = room.array("counts", (2, len(words), units), np.int64)
+        self.counts.fill(0)
+        self.told.fill(0)
+        self.has = np.empty((len(words), units), np.bool_)  # this stays
+        library().count_words(
+            corpus.at,
+            address_of(self._trees[1]),
+            address_of(self._units),
+            *words.given,
+            words.called_at,
+            heading,
+            name,
+            address_of(room.is_called),
+            address_of(lines) + 16 * most,
+            *addresses_of(self.counts, self.told, self.has),
+        )
+
+    def defining(self, firsts: Sequence[bool], anywhere: Sequence[bool]) -> Numbers:
+        """Where words may be defined, as the first group of their places has them: those that `firsts` names.
+
+        In headings, and of words that `anywhere` names everywhere. Four rows: the word, the place, its unit, and the
+        heading of its segment, -1 for none; the places of a word stand together and ascend in each segment.
+        """
+        words = self._words
+        if not len(firsts) == len(anywhere) == len(words):
+            raise ValueError("of every word it must be said whether and where it may be defined")
+        groups = np.zeros((max(len(words), 1), len(_NO_GROUP)), np.uint64)
+        for word, wanted in enumerate(firsts):
+            if wanted and words.firsts[word] < words.firsts[word + 1]:
+                groups[word] = words.groups[words.firsts[word]]
+        names, most, made = np.array([*anywhere, False], np.uint8), 0, _AT_FIRST
+        given = (words.corpus.at, address_of(self._trees[1]), address_of(self._units), address_of(groups))
+        while made > most:
+            most = made
+            found = np.empty((4, most), np.int64)
+            made = library().find_defining(*given, address_of(names), len(words), address_of(found), most)
+        return found[:, :made]
+
+    def runs(self, wanted: Sequence[bool], follows: NDArray[np.bool_], sizes: Sequence[int], *, gap: int) -> Numbers:
+        """How many runs of four words begin in each unit, of those that are wanted, by all their places.
+
+        `follows` says which word may follow which, `sizes` how long they are; so many bytes may be between two.
+        """
+        words, units = self._words, self.counts.shape[1]
+        if not len(wanted) == len(sizes) == len(words) or follows.shape != (len(words), len(words)):
+            raise ValueError("of every word it must be said whether it is wanted, how long it is and which follow it")
+        groups = np.zeros((max(len(words), 1), len(_NO_GROUP)), np.uint64)
+        for word, is_wanted in enumerate(wanted):
+            if is_wanted and words.firsts[word] < words.firsts[word + 1]:
+                groups[word] = words.groups[words.firsts[word + 1] - 1]
+        lengths, allowed = np.array(sizes, np.int64), np.ascontiguousarray(follows, np.bool_)
+        counts, begins = np.zeros(units, np.int64), np.empty(units + 1, np.int64)
+        given = (words.corpus.at, *addresses_of(self._units, groups, lengths, allowed), len(words), gap)
+        most, made = 0, _RUNS_AT_FIRST
+        while made > most:
+            most = made
+            found = np.empty(3 * most, np.int64)
+            made = library().count_runs(*given, address_of(found), most, *addresses_of(begins, counts))
+        return counts
+
+    def scales(
+        self,
+        worths: Sequence[Sequence[float]],
+        *,
+        reaches: Sequence[int],
+        unit_bytes: Sequence[int],
+        covering: Sequence[float],
+        documents: Reals,
+        shares: Sequence[float],
+        saturation: float,
+        length: float,
+        best: int,
+    ) -> ScaledUnits:
+        """What each unit is worth by its words, at three scales and in its document; records stand for themselves.
+
+        Of each scale: what each word is worth there, how far it reaches, how many bytes it has on average. `shares` are
+        what the unit, its document, its near and its wide surroundings count; `covering` what words are worth where the
+        question is covered. So many are the `best`, and those that are worth as much.
+        """
+        words, (_, units) = self._words, self.counts.shape
+        if (
+            not len(worths) == len(reaches) == len(unit_bytes) == SCALES
+            or min(reaches) < 0
+            or len(shares) != SCALES + 1
+        ):
+            raise ValueError(f"there are {SCALES} scales, which reach from 0 on")
+        if any(len(each) != len(words) for each in (*worths, covering)):
+            raise ValueError(f"{len(words)} words need as many worths")
+        if len(documents) != words.corpus.documents or documents.dtype != np.float64:
+            raise ValueError("every document needs its worth")
+        measures = np.array([saturation, saturation + 1, length, 1 - length, *shares], np.float64)
+        far, size = np.array(reaches, np.int64), np.array(unit_bytes, np.float64)
+        worth = np.array([*worths[0], *worths[1], *worths[2], *covering], np.float64)
+        asked = np.array(
+            [
+                len(words),
+                units,
+                *addresses_of(self.counts, self.told, self._lasts, self._sizes, self._rows),
+                address_of(documents),
+                address_of(words.corpus.records),
+                address_of(far),
+                address_of(size),
+                address_of(worth),
+                address_of(worth) + 8 * SCALES * len(words),
+                address_of(measures),
+            ],
+            np.uint64,
+        )
+        kept, most = words.room, np.empty(1)
+        has, room = kept.array("has", (len(words), units), np.uint8), kept.array("room", (4 * units,), np.int64)
+        made, found = kept.array("scales", (SCALES + 1, units), np.float64), kept.array("best", (units,), np.int64)
+        count = library().weigh_scales(
+            address_of(asked),
+            best,
+            *addresses_of(has, room, made),
+            address_of(made) + 8 * SCALES * units,
+            *addresses_of(found, most),
+        )
+        return ScaledUnits(made[0], made[1], made[2], made[3], found[:count], float(most[0]))
+
+
+class ScaledUnits(NamedTuple):
+    """What units are worth at each scale, the best one's being one, and all in all."""
+
+    own: Reals
+    near: Reals
+    wide: Reals
+    lexical: Reals
+    best: Numbers  # the best units, ascending
+    covered: float  # what the words are worth that the unit with most of them has near it
+
+
+class Likeness(NamedTuple):
+    """How alike units and their surroundings are to a question, with sums that say how far one stands out."""
+
+    alike: Numbers
+    around: Numbers
+    sums: list[int]  # of the first and of its squares, of the second and of its squares
+
+
+def mean_likeness(alike: Numbers, chosen: ChosenUnits, *, reach: int, nothing: int) -> Likeness:
+    """How alike each unit is, and on average its surroundings; `nothing` is one of which nothing is known.
+
+    Such a one is as little alike as any, and no more than 0.
+    """
+    alike, units = np.array(alike, np.int64), len(chosen.units)
+    if len(alike) != units or reach < 0:
+        raise ValueError(f"{units} units need as many numbers, and a reach from 0 on")
+    around, sums = np.empty(units, np.int64), np.empty(4, np.int64)
+    runs = (address_of(chosen.placed[5]), address_of(chosen.placed[6]))
+    given = (address_of(alike), units, *runs, reach, nothing)
+    library().mean_likeness(*given, address_of(around), address_of(sums))
+    return Likeness(alike, around, sums.tolist())
+
+
+class Signal(NamedTuple):
+    """What speaks for units beside their words, and how much it counts."""
+
+    values: Reals
+    share: float
+    by_row: bool = False  # a number for each document, not for each unit
+
+
+class SettledUnits(NamedTuple):
+    """What units and documents are worth with all that speaks for them."""
+
+    lexical: Reals
+    semantic: Reals
+    scores: Numbers  # in millionths
+    documents: Numbers  # in millionths, by row
+
+
+def settle_units(
+    words: AskedWords,
+    chosen: ChosenUnits,
+    lexical: Reals,
+    signals: Sequence[Signal],
+    *,
+    documents: Reals,
+    likeness: Likeness | None,
+    spreads: tuple[int, int],
+    known: float,
+    meaning: float,
+    spread: float,
+    document_meaning: float,
+    favour: Numbers | None,
+    allowed: NDArray[np.bool_] | None,
+) -> SettledUnits:
+    """Words and signals added up, times what is `known` of a question, and likeness in meaning on top of it.
+
+    `spreads` are what the likeness of units and of their surroundings is divided by where it stands out. A unit that is
+    no record gets a share of its neighbours' (`spread`). A document is worth what it is as a whole, and its best unit,
+    in which likeness counts `document_meaning`; `favour` says how many thousandths each counts, `allowed` whether it is
+    shown.
+    """
+    corpus, room, units = words.corpus, words.room, len(chosen.units)
+    for each in signals:
+        if each.values.dtype != np.float64 or each.values.shape != (corpus.documents if each.by_row else units,):
+            raise ValueError("a signal says something of every unit, or of every document")
+    if len(lexical) != units or len(documents) != corpus.documents or min(spreads) < 1:
+        raise ValueError("every unit and every document needs its worth")
+    for some in (favour, allowed):
+        if some is not None and len(some) != corpus.documents:
+            raise ValueError("every document needs its favour")
+    if likeness is not None and len(likeness.alike) != units:
+        raise ValueError("every unit needs its likeness")
+    values = [np.ascontiguousarray(each.values) for each in signals]
+    said = [_as_words(address_of(own), each.share, each.by_row) for own, each in zip(values, signals, strict=True)]
+    given = np.array(said or [(0, 0, 0)], np.uint64)
+    favour = None if favour is None else numbers_of(favour)
+    allowed = None if allowed is None else np.ascontiguousarray(allowed, np.bool_)
+    sums = (0, 0, 0, 0) if likeness is None else likeness.sums
+    totals = np.array([sums[0], spreads[0], sums[2], spreads[1]], np.int64)
+    _, _, _, rows, _, firsts, lasts = chosen.placed
+    asked = np.array(
+        [
+            units,
+            corpus.documents,
+            *addresses_of(firsts, lasts, rows, corpus.records, documents),
+            len(signals),
+            address_of(given),
+            0 if likeness is None else address_of(likeness.alike),
+            0 if likeness is None else address_of(likeness.around),
+            address_of(totals),
+            0 if favour is None else address_of(favour),
+            0 if allowed is None else address_of(allowed),
+            *np.array([known, meaning, spread, document_meaning], np.float64).view(np.uint64).tolist(),
+        ],
+        np.uint64,
+    )
+    made, best = (
+        room.array("settled", (3, units), np.float64),
+        room.array("best_units", (corpus.documents,), np.float64),
+    )
+    made[0] = lexical
+    scores, whole = room.array("scores", (units,), np.int64), np.empty(corpus.documents, np.int64)  # the second stays
+    at = address_of(made)
+    library().settle_units(address_of(asked), at, at + 8 * units, at + 16 * units, *addresses_of(best, scores, whole))
+    return SettledUnits(made[0], made[1], scores, whole)
+
+
+def order_field(
+    words: AskedWords, chosen: ChosenUnits, scores: Numbers, lexical: Reals, semantic: Reals, extra: Numbers
+) -> Numbers:
+    """The units that are worth anything, and those at the places `extra`, the best first; equal ones by path and place.
+
+    Six rows: places among the chosen, units, documents, scores, and what words and meaning are worth in millionths.
+    These stay.
+    """
+    units, scores, extra = len(chosen.units), numbers_of(scores), numbers_of(extra)
+    if {len(scores), len(lexical), len(semantic)} != {units}:
+        raise ValueError(f"{units} units need as many scores")
+    if units and max(-int(scores.min()), int(scores.max())) > _MOST_SCORE:
+        raise ValueError("a score must be below 2 to the 61")
+    if len(extra) and not 0 <= int(extra.min()) <= int(extra.max()) < units:
+        raise ValueError(f"there are {units} units")
+    _, _, _, rows, offsets, _, lasts = chosen.placed
+    made, room = (
+        words.room.array(name, (size,), np.int64) for name, size in (("ordered", 6 * units), ("order", units))
+    )
+    columns = (chosen.units, rows, offsets, lasts, scores, lexical, semantic, extra)
+    count = library().order_field(units, *addresses_of(*columns), len(extra), address_of(room), address_of(made))
+    return made.reshape(6, units)[:, :count].copy()
+
+
+def _measures(saturation: float, length: float) -> Reals:
+    """BM25's k1 and b, as the kernels are given them."""
+    return np.array([saturation, saturation + 1, length, 1 - length], np.float64)
+
+
+def _as_words(values: int, share: float, by_row: bool) -> tuple[int, int, int]:  # noqa: FBT001
+    return values, int(np.array(share, np.float64).view(np.uint64)), int(by_row)
