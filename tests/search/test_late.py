@@ -11,9 +11,10 @@ from brimful.search.search import search
 from brimful.testing import FakeReranker
 
 FILLER = "The harbour is quiet in winter, and the ledger lies open on the desk. "
+PAGES = "".join(FILLER.replace("ledger", f"ledger {n}") for n in range(12))
 TEXTS = {
-    "locks.md": f"{FILLER * 12}\n\nA file lock keeps a second job away while the first one runs.\n\n{FILLER * 12}",
-    "jobs.md": f"{FILLER * 12}\n\nTwo jobs run at once: jobs running at once are jobs.\n\n{FILLER * 12}",
+    "locks.md": f"{PAGES}\n\nA file lock keeps a second job away while the first one runs.\n\n{PAGES}",
+    "jobs.md": f"{PAGES}\n\nTwo jobs run at once: jobs running at once are jobs.\n\n{PAGES}",
     "other.md": FILLER * 40,
 }
 QUESTION = "keep two jobs from running at once"
