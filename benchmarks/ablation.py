@@ -26,7 +26,7 @@ from brimful.evaluation.measures import Cited, TokenAxis, score
 from brimful.evaluation.sets import EvaluationSet
 from brimful.search import field, search, terms
 from brimful.search.columns import CorpusColumns
-from brimful.search.priors import ONE, FileKinds
+from brimful.search.priors import FileKinds
 from brimful.settings import FieldSettings
 
 UNITS = 600
@@ -60,17 +60,11 @@ def _glued(columns: Any, query: Any, *, forms: Callable[..., Any] = search._form
         return forms(columns, query)
 
 
-def _counting(self: FileKinds, words: Iterable[bytes], *, names: tuple[str, ...]) -> Any:
+def _of_files(*names: str, counting: Callable[..., Any] = FileKinds.counted) -> Part:
     """What documents count where these kinds of files are no kinds."""
-    asked = set(words)
-    kept = [[prior for prior in kind if prior.name not in names] for kind in self._kinds]
-    values = [min((p.thousandths for p in kind if p.asked_by.isdisjoint(asked)), default=ONE) for kind in kept]
-    return np.array(values, np.int64)[self._of] if values else self._of
 
-
-def _of_files(*names: str) -> Part:
     def counted(self: FileKinds, words: Iterable[bytes]) -> Any:
-        return _counting(self, words, names=names)
+        return counting(self, words, without=names)
 
     return Part(code=((FileKinds, "counted", counted),))
 

@@ -129,6 +129,14 @@ class Engine(Closing):
         """
         return self._states.asking(partial=partial)
 
+    def leave_ready(self) -> None:
+        """Write beside the store what the next process would make of the whole corpus again before it answers.
+
+        For a program that ends with its answer; left undone where nobody may write.
+        """
+        with self.corpus() as corpus:
+            corpus.columns.leave_ready()
+
     def close(self) -> None:
         """Let go of the store, once whoever is asking has the answer; asking later is an error."""
         self._states.close(self._close)

@@ -47,7 +47,7 @@ PATHS = st.lists(PARTS, min_size=1, max_size=6).map("".join)
 def test_many_paths_at_once_are_told_as_one_by_one(paths, words):
     """The look for hints before the patterns changes nothing, also beyond ASCII."""
     wanted = [prior.thousandths if (prior := prior_for(path, words)) else ONE for path in paths]
-    assert FileKinds(paths).counted(words).tolist() == wanted
+    assert FileKinds.of(paths).counted(words).tolist() == wanted
 
 
 LOCALES = st.sampled_from(["de", "en", "en-US", "pt_BR", "fr", "is", "docs", "DE", "e", "en-", "zh-Hans"])
@@ -63,19 +63,19 @@ def test_translations_are_what_has_the_same_path_in_another_language(parts, lang
     wanted = [
         row for row, path in enumerate(paths) if told.get(path, language) != language and path.split("/", 2)[2] in rests
     ]
-    assert Translations(paths, unmarked="en").into_others(language)[0].tolist() == wanted
+    assert Translations.of(paths, unmarked="en").into_others(language)[0].tolist() == wanted
 
 
 def test_a_language_may_stand_before_the_ending_or_at_the_top():
     """`guide.fr.md` beside `guide.en.md`, `de/` beside `en/`; a folder that happens to have two letters is none."""
     paths = ["de/x.md", "en/x.md", "guide.en.md", "guide.fr.md", "is/odd.js", "v1.2.md"]
-    assert Translations(paths, unmarked="en").into_others("en")[0].tolist() == [0, 3]
-    assert Translations([], unmarked="en").into_others("en")[0].tolist() == []
+    assert Translations.of(paths, unmarked="en").into_others("en")[0].tolist() == [0, 3]
+    assert Translations.of([], unmarked="en").into_others("en")[0].tolist() == []
 
 
 def test_one_without_a_language_beside_others_is_in_that_of_the_corpus():
     """`README.md` beside `README.zh-CN.md`: Chinese questions mean the second, others the first."""
-    found = Translations(["README.md", "README.zh-CN.md", "notes.md"], unmarked="en")
+    found = Translations.of(["README.md", "README.zh-CN.md", "notes.md"], unmarked="en")
     assert found.into_others("en")[0].tolist() == [1]
     assert found.into_others("zh")[0].tolist() == [0]
     assert found.into_others("fr")[0].tolist() == []

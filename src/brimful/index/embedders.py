@@ -275,8 +275,9 @@ class StaticEmbedder:
         bounds = names.bounds[first : last + 1]
         text, starts = names.lines[bounds[0] : bounds[-1]], bounds[:-1] - bounds[0]
         known = np.full(len(starts), WordTokens.ASKED, np.int32)
-        for at in np.flatnonzero(_may_have_capital()[np.frombuffer(text, np.uint8)[starts]]).tolist():
-            known[at] = self._token(names[first + at].decode("utf-8", "replace"))
+        if not text.isascii():  # as the words of most questions are
+            for at in np.flatnonzero(_may_have_capital()[np.frombuffer(text, np.uint8)[starts]]).tolist():
+                known[at] = self._token(names[first + at].decode("utf-8", "replace"))
         return self._pairs.of(text, starts, np.diff(bounds) - 1, whole=known)
 
     @cached_property

@@ -155,6 +155,18 @@ class ComparedCodes:
     def __init__(self, parts: Iterable[Codes], *, count: int) -> None:
         self._planes = kernels.Planes(parts, count=count)
 
+    @classmethod
+    def of(cls, laid: NDArray[np.uint8], *, count: int) -> ComparedCodes:
+        """Of codes that another process has laid out; a ValueError where they are not so many."""
+        compared = cls((), count=0)
+        compared._planes = kernels.Planes.of(laid, count=count)
+        return compared
+
+    @property
+    def laid(self) -> NDArray[np.uint8]:
+        """The codes as they are laid out."""
+        return self._planes.laid
+
     def __len__(self) -> int:
         return len(self._planes)
 

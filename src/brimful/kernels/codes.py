@@ -177,6 +177,20 @@ class Planes:
         if first < count:
             raise ValueError(f"{count} codes were announced, and {first} came")
 
+    @classmethod
+    def of(cls, laid: NDArray[np.uint8], *, count: int) -> Planes:
+        """The same of codes that were laid out before."""
+        planes = cls((), count=0)
+        if laid.dtype != np.uint8 or len(laid) != -(-count // _GROUP) * _GROUP * _CODE_BYTES:
+            raise ValueError(f"{len(laid)} bytes are not {count} codes")
+        planes._planes, planes._count = laid, count
+        return planes
+
+    @property
+    def laid(self) -> NDArray[np.uint8]:
+        """The codes as they are laid out."""
+        return self._planes
+
     def __len__(self) -> int:
         return self._count
 

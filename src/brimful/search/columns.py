@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from contextlib import suppress
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from brimful.index.vectors import (
 from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common
 from brimful.kernels.question import CorpusPlaces, Rows
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
-from brimful.search.priors import FileKinds, Translations
+from brimful.search.priors import FileKinds, Translations, rules
 from brimful.search.query import AskedTerm
 from brimful.search.signals import NamedDocuments, PathNames, words_of_title
 from brimful.search.spelling import Spellings
@@ -33,6 +34,7 @@ from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
 from brimful.store.far import StoredTerms
 from brimful.store.format import ByteLru
 from brimful.store.protocol import Documents, SegmentView, Snapshot
+from brimful.store.ready import Arrays
 from brimful.text.outline import merged
 from brimful.text.records import records_in
 from brimful.text.stems import telling_words
@@ -67,6 +69,7 @@ _WeighedPlaces = tuple[tuple[int, Columns], ...]
 """Weights in thousandths, each with positions segment by segment."""
 
 Ids = NDArray[np.int64]
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,7 +217,12 @@ class CorpusColumns:
     @cached_property
     def description(self) -> str:
         """A hash of the titles, kinds and languages."""
-        return self.documents.description()
+        return self._taken(
+            "description",
+            lambda told: str(told.tobytes(), "utf-8"),
+            make=self.documents.description,
+            arrays=lambda made: [np.frombuffer(made.encode(), np.uint8)],
+        )
 
     @cached_property
     def firsts(self) -> Numbers:
@@ -313,7 +321,12 @@ class CorpusColumns:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        return Spellings(self._words())  # whoever asks counts them too
+        return self._taken(
+            "words",
+            Spellings.of,
+            make=lambda: Spellings(self._words()),  # whoever asks counts them too
+            arrays=lambda made: made.arrays,
+        )
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -429,7 +442,13 @@ class CorpusColumns:
         parts = [_stored_codes(segment) for segment in self.segments]
         if any(part is None for part in parts):
             return None
-        return ComparedCodes((codes for part in parts if part is not None for codes in part), count=len(self))
+        codes = (codes for part in parts if part is not None for codes in part)
+        return self._taken(
+            "codes",
+            partial(ComparedCodes.of, count=len(self)),
+            make=lambda: ComparedCodes(codes, count=len(self)),
+            arrays=lambda made: [made.laid],
+        )
 
     def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
         """How alike some ascending units are to a question's vector; None in a store without vectors."""
@@ -484,8 +503,13 @@ class CorpusColumns:
             segment = self.segments[number]
             starts, ends, _ = segment.view.heads
             bases = segment.view.extents.bases
-            self._trees[number] = HeadingTree(starts, ends, _parents(segment), bases) if len(starts) else None
+            self._trees[number] = HeadingTree(starts, ends, self._parents(segment), bases) if len(starts) else None
         return self._trees[number]
+
+    def _parents(self, segment: _SegmentUnits) -> Numbers:
+        """The heading above each heading of a segment, within its document; their number for none."""
+        name = f"parents {segment.view.number}"
+        return self._taken(name, _before, make=partial(_parents, segment), arrays=lambda made: [made])
 
     def headings_above(self, unit: int, *, size: int) -> list[bytes]:
         """The lines of the headings that a unit of so many bytes stands under, outermost first, without its own."""
@@ -532,12 +556,41 @@ class CorpusColumns:
             self._titles[number, first] = frozenset(map(words_of_title, texts))
         return self._titles[number, first]
 
+    # ---- ready
+
+    def _taken(
+        self, name: str, read: Callable[..., _Made], *, make: Callable[[], _Made], arrays: Callable[[_Made], Arrays]
+    ) -> _Made:
+        """What `read` makes of the arrays that lie ready under a name; or else it is made, and may be written down.
+
+        `read` raises a ValueError or TypeError where they are not such as `arrays` gives.
+        """
+        with suppress(ValueError, TypeError):
+            if (found := self.snapshot.ready.arrays(name)) is not None:
+                return read(*found)
+        made = make()
+        self.snapshot.ready.keep(name, arrays(made))
+        return made
+
+    def leave_ready(self) -> None:
+        """Write down what was made of the whole corpus, with what the next question would make of the rest of it."""
+        if self.snapshot.ready.has_news:
+            for number in range(len(self.segments)):
+                self.heading_tree(number)
+        self.snapshot.leave_ready()
+
     # ---- names
 
     @cached_property
     def translations(self) -> Translations:
         """Which documents are one text in several languages."""
-        return Translations(self.documents.paths, unmarked=self.language)
+        paths = self.documents.paths
+        return self._taken(
+            f"translations {self.language} {rules()}",
+            partial(Translations, paths=paths),
+            make=partial(Translations.of, paths, unmarked=self.language),
+            arrays=lambda made: [made.texts],
+        )
 
     @property
     def language(self) -> str:
@@ -547,7 +600,12 @@ class CorpusColumns:
     @cached_property
     def file_kinds(self) -> FileKinds:
         """Which documents are tests, lock files and the like."""
-        return FileKinds(self.documents.paths)
+        return self._taken(
+            f"kinds {rules()}",
+            partial(FileKinds, count=len(self.documents)),
+            make=partial(FileKinds.of, self.documents.paths),
+            arrays=lambda made: [made.marks],
+        )
 
     @cached_property
     def tables(self) -> NDArray[np.bool_]:
@@ -608,9 +666,18 @@ class CorpusColumns:
     @cached_property
     def _called(self) -> tuple[PathNames, Postings]:
         """Both are made of one reading, which is let go of."""
-        called = NamedDocuments.of(self.documents.paths, self.documents.titles)
-        postings = Postings(called.terms.names, called.terms.offsets, called.rows)
-        return PathNames(self.documents.paths, called), postings
+        paths, titles = self.documents.paths, self.documents.titles
+
+        def read(*arrays: NDArray[Any]) -> tuple[NamedDocuments, PathNames]:
+            called = NamedDocuments.of_arrays(*arrays, count=len(paths))
+            return called, PathNames(called)
+
+        def make() -> tuple[NamedDocuments, PathNames]:
+            called = NamedDocuments.of(paths, titles)
+            return called, PathNames(called)
+
+        called, names = self._taken("names", read, make=make, arrays=lambda made: made[0].arrays())
+        return names, Postings(called.names, called.offsets, called.rows)
 
 
 def _plot(view: SegmentView, first: int) -> _SegmentUnits:
@@ -652,6 +719,14 @@ def _parents(segment: _SegmentUnits) -> Numbers:
     own = bases.searchsorted(starts, side="right")
     same = (above >= 0) & (own[above] == own)
     return np.where(same, above, count).astype(np.int32)
+
+
+def _before(parents: Numbers) -> Numbers:
+    """The column itself; a ValueError where one stands under another that does not come before it."""
+    count = len(parents)
+    if parents.dtype != np.int32 or not ((parents < np.arange(count)) | (parents == count)).all():
+        raise ValueError("a heading stands under one before it, or under none: their number")
+    return parents
 
 
 # ---- headings: Under which headings does a unit stand, and do they have a word of the question?

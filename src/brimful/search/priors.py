@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 import numpy as np
+from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.classes import dataclass
@@ -32,6 +33,7 @@ class Prior:
     pattern: re.Pattern[str]
     asked_by: frozenset[bytes]
     hints: tuple[bytes, ...]  # one of them is in every path in ASCII that the pattern finds something in
+    rule: str = ""  # what the pattern was made of
 
     def __str__(self) -> str:
         return f"{self.name}: counts {self.thousandths / ONE:g}"
@@ -39,7 +41,7 @@ class Prior:
 
 def _prior(name: str, thousandths: int, pattern: str, asked_by: str, *, hints: str) -> Prior:
     words = frozenset(asked_by.encode().split())
-    return Prior(name, thousandths, compiled(pattern, re.IGNORECASE), words, tuple(hints.encode().split()))
+    return Prior(name, thousandths, compiled(pattern, re.IGNORECASE), words, tuple(hints.encode().split()), pattern)
 
 
 _PRIORS: Final = (
@@ -139,8 +141,15 @@ TRANSLATION: Final = Prior("translation", 500, compiled(r"(?!)"), frozenset(), (
 """A document that is there in the language of the question too."""
 
 # A language in a path: `en-US/`, `pt_BR/`, `de/`, `guide.fr.md`.
-_FOLDER, _ENDING = (compiled(rb"([a-z]{2})(?:[-_][A-Za-z]{2,4})?(?=%b)" % close) for close in (rb"/", rb"\."))
+_CODE = rb"([a-z]{2})(?:[-_][A-Za-z]{2,4})?(?=%b)"
+_FOLDER, _ENDING = (compiled(_CODE % close) for close in (rb"/", rb"\."))
 _KEPT_LANGUAGES = 8
+
+
+@cache
+def rules() -> str:
+    """A hash of the rules for paths: what was found by others is not what would be found now."""
+    return blake3(repr((_CODE, [(each.name, each.rule, each.hints) for each in _PRIORS])).encode()).hexdigest(8)
 
 
 def priors_of(path: str) -> tuple[Prior, ...]:
@@ -184,31 +193,36 @@ def _one_a_line(paths: Sequence[str]) -> bytes:
 class FileKinds:
     """The kinds that the documents of a corpus are of, and what each counts for a question.
 
-    >>> kinds = FileKinds(["heapq.py", "test/test_heapq.py"])
+    >>> kinds = FileKinds.of(["heapq.py", "test/test_heapq.py"])
     >>> kinds.counted([b"merge"]).tolist(), kinds.counted([b"test", b"merge"]).tolist()
     ([1000, 600], [1000, 1000])
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        found: dict[int, tuple[Prior, ...]] = {}
-        for prior, rows in zip(_PRIORS, _perhaps_of_a_kind(paths), strict=True):
-            for row in rows:
-                if prior.pattern.search(paths[row]):
-                    found[row] = (*found.get(row, ()), prior)
-        numbers: dict[tuple[Prior, ...], int] = {(): 0}
-        self._of = np.zeros(len(paths), np.int64)
-        for row, kinds in found.items():
-            self._of[row] = numbers.setdefault(kinds, len(numbers))
-        self._kinds = tuple(numbers)
+    def __init__(self, marks: NDArray[np.uint16], *, count: int) -> None:
+        if marks.dtype != np.uint16 or len(marks) != count:
+            raise ValueError("every document needs its kinds, a bit each")
+        self.marks = marks
 
-    def counted(self, words: Iterable[bytes]) -> NDArray[np.int64]:
-        """What each document counts for a question with these words, in thousandths."""
+    @classmethod
+    def of(cls, paths: Sequence[str]) -> FileKinds:
+        """Those of documents with these paths."""
+        marks = np.zeros(len(paths), np.uint16)
+        for number, (prior, rows) in enumerate(zip(_PRIORS, _perhaps_of_a_kind(paths), strict=True)):
+            marks[[row for row in rows if prior.pattern.search(paths[row])]] |= np.uint16(1 << number)
+        return cls(marks, count=len(paths))
+
+    def counted(self, words: Iterable[bytes], *, without: Sequence[str] = ()) -> NDArray[np.int64]:
+        """What each document counts for a question with these words, in thousandths; some kinds may count nothing."""
         asked = set(words)
-        values = [
-            min((prior.thousandths for prior in kind if prior.asked_by.isdisjoint(asked)), default=ONE)
-            for kind in self._kinds
+        left = [
+            prior.thousandths if prior.asked_by.isdisjoint(asked) and prior.name not in without else ONE
+            for prior in _PRIORS
         ]
-        return np.array(values, np.int64)[self._of] if values else self._of
+        counted = np.full(1 << len(left), ONE, np.int64)
+        for number, thousandths in enumerate(left):  # the kind that counts least decides
+            has = np.arange(len(counted)) >> number & 1 == 1
+            counted[has] = np.minimum(counted[has], thousandths)
+        return counted[self.marks]
 
 
 class Translations:
@@ -217,27 +231,41 @@ class Translations:
     One that has none beside `README.fr.md` is in the language of the corpus.
 
     >>> paths = ["de/setup.md", "en/setup.md", "fr/setup.md", "fr/notes.md", "is/even.js", "README.md", "README.fr.md"]
-    >>> rows, _ = Translations(paths, unmarked="en").into_others("en")
+    >>> rows, _ = Translations.of(paths, unmarked="en").into_others("en")
     >>> rows.tolist()
     [0, 2, 6]
     """
 
-    def __init__(self, paths: Sequence[str], *, unmarked: str) -> None:
-        self._paths = paths
+    def __init__(self, texts: NDArray[np.int64], *, paths: Sequence[str]) -> None:
+        """Of documents that have a text in a language: the text's number, the language's two letters, and the row."""
+        if texts.dtype != np.int64 or len(texts) % 3 or (texts < 0).any():
+            raise ValueError("a text has a number, a language and a document")
+        self.texts, self._paths = texts, paths
         self.into_others = lru_cache(_KEPT_LANGUAGES)(self._into_others)
-        self._texts: dict[bytes, list[tuple[str, int]]] = {}
+        self._texts: dict[int, list[tuple[str, int]]] = {}
+        for number, language, row in texts.reshape(-1, 3).tolist():
+            if row >= len(paths) or language >= 1 << 16:
+                raise ValueError(f"there are {len(paths)} documents, and languages of two letters")
+            self._texts.setdefault(number, []).append((language.to_bytes(2, "big").decode(), row))
+
+    @classmethod
+    def of(cls, paths: Sequence[str], *, unmarked: str) -> Translations:
+        """Those among documents with these paths."""
+        texts: dict[bytes, int] = {}
+        found: list[tuple[int, int, int]] = []
         text = _one_a_line(paths)
         lines = text.split(b"\n")
         plain: dict[bytes, int] = {}
         for row, low, high, language in _language_codes(text):
             line = lines[row]
-            texts = self._texts.setdefault(b"%b\n%b" % (line[:low], line[high:]), [])
-            texts.append((language, row))
+            number = texts.setdefault(b"%b\n%b" % (line[:low], line[high:]), len(texts))
+            found.append((number, int.from_bytes(language.encode(), "big"), row))
             if line[high : high + 1] == b".":
                 plain = plain or {line: row for row, line in enumerate(lines)}
                 without = line[: low - 1] + line[high:]
                 if without in plain:
-                    texts.append((unmarked, plain[without]))
+                    found.append((number, int.from_bytes(unmarked.encode(), "big"), plain[without]))
+        return cls(np.array(found, np.int64).reshape(-1), paths=paths)
 
     def _into_others(self, language: str) -> tuple[NDArray[np.int64], frozenset[str]]:
         """Rows, ascending, and paths of those in other languages than this one, where there is one in this."""

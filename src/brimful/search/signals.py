@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import dropwhile, pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from brimful.kernels.names import NamePart, WordsOfPaths, add_names, share_names
 from brimful.kernels.question import ChosenUnits, WordsInUnits
 from brimful.kernels.terms import find_rows, smallest_words
 from brimful.patterns import compiled
-from brimful.text.terms import Terms, terms_of
+from brimful.text.terms import Names, terms_of
 
 if TYPE_CHECKING:
     from brimful.search.columns import CorpusColumns, Ids
@@ -338,8 +338,10 @@ class NamedDocuments(NamedTuple):
     text: bytes
     starts: Numbers  # where each line begins, and the end
     path_ends: Numbers  # where the path ends that each begins with
-    terms: Terms
+    names: Names  # of the terms, sorted
+    offsets: Numbers  # where those of each term begin among `rows`, and the end
     rows: Places  # of each of the terms' places, the line
+    smallest: tuple[Places, ...]  # of paths alone: what `smallest_words` says
 
     @classmethod
     def of(cls, paths: Sequence[str], titles: Sequence[str | None]) -> NamedDocuments:
@@ -353,7 +355,29 @@ class NamedDocuments(NamedTuple):
         ends = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")), len(text)) + 1
         starts = np.append(0, ends) if lines else np.zeros(1, np.int64)
         sizes, terms = np.fromiter(map(len, names), np.int64, len(names)), terms_of(text)
-        return cls(text, starts, starts[:-1] + sizes, terms, find_rows(starts[:-1], terms.starts))
+        path_ends, rows = starts[:-1] + sizes, find_rows(starts[:-1], terms.starts)
+        smallest = smallest_words(terms.names, terms.offsets, terms.starts, rows=rows, ends=path_ends)
+        return cls(text, starts, path_ends, Names.of(terms.names), terms.offsets, rows, smallest)
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """All of it as arrays."""
+        text, names = (np.frombuffer(raw, np.uint8) for raw in (self.text, self.names.lines))
+        return [text, self.starts, self.path_ends, names, self.names.bounds, self.offsets, self.rows, *self.smallest]
+
+    @classmethod
+    def of_arrays(cls, *arrays: NDArray[Any], count: int) -> NamedDocuments:
+        """The same back, of so many documents; a ValueError where they are no such arrays."""
+        text, starts, path_ends, lines, bounds, offsets, rows, *smallest = arrays
+        wide, narrow = np.dtype(np.int64), np.dtype(np.int32)
+        if [each.dtype for each in arrays[1:]] != [wide, wide, np.uint8, narrow, wide, narrow, *[narrow] * 5]:
+            raise ValueError("these are not the names of documents")
+        if bounds[:1].tolist() != [0] or bounds[-1] != len(lines) or (bounds[1:] <= bounds[:-1]).any():
+            raise ValueError("every name must lie inside its text")
+        if not len(starts) - 1 == len(path_ends) == count or len(offsets) != len(bounds):
+            raise ValueError("every document needs a line, and every name its places")
+        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < count:
+            raise ValueError("a name must be a document's")
+        return cls(text.tobytes(), starts, path_ends, Names(lines.tobytes(), bounds), offsets, rows, tuple(smallest))
 
 
 _NO_DOCUMENTS = NamePart(np.zeros(0, np.int64), np.zeros(0))
@@ -367,17 +391,16 @@ class PathNames:
     million documents have ten million words.
     """
 
-    def __init__(self, paths: Sequence[str], called: NamedDocuments | None = None) -> None:
-        called = called or NamedDocuments.of(paths, [None] * len(paths))
-        text, starts, path_ends, found, _ = called
-        self._names, self._count = found.names, len(path_ends)
+    def __init__(self, called: NamedDocuments) -> None:
+        """Of the names of documents; a ValueError where its columns do not fit each other."""
+        text, starts, path_ends, self._names, _, _, smallest = called
+        self._count = len(path_ends)
         # Words come in order, the places of each in order, and so do their documents; titles come behind the paths.
-        *pairs, self._bounds = smallest_words(
-            found.names, found.offsets, found.starts, rows=called.rows, ends=path_ends
-        )
-        places, firsts, words, rows = pairs
+        places, firsts, words, rows, self._bounds = smallest
+        if len(self._bounds) != len(self._names) + 1:
+            raise ValueError("every name needs its pairs")
         self._words = WordsOfPaths(
-            text, starts, path_ends, (places, firsts, words, rows), words=len(found.names), folder=_FOLDER_SHARE
+            text, starts, path_ends, (places, firsts, words, rows), words=len(self._names), folder=_FOLDER_SHARE
         )
         self.of = lru_cache(_KEPT_NAMES)(self._of)
 

@@ -71,6 +71,27 @@ def all_buckets(roots: Mapping[int, bytes]) -> list[list[bytes]]:
     return _levels_of(roots.get(bucket, NOTHING) for bucket in range(BUCKETS))
 
 
+def written_levels(levels: Iterable[Iterable[bytes]]) -> bytes:
+    """The tree over all buckets as one row of bytes."""
+    return b"".join([hashed for level in levels for hashed in level])
+
+
+def read_levels(raw: bytes, *, root: bytes) -> list[list[bytes]]:
+    """The same back; a ValueError where it is no tree with that root.
+
+    >>> tree = all_buckets({7: NOTHING})
+    >>> read_levels(written_levels(tree), root=tree[-1][0]) == tree
+    True
+    """
+    levels, size, at = list[list[bytes]](), BUCKETS, 0
+    if len(raw) != (2 * BUCKETS - 1) * len(NOTHING) or not raw.endswith(root):
+        raise ValueError("these are not the hashes of all buckets")
+    while size:
+        levels.append([raw[each : each + len(NOTHING)] for each in range(at, at + size * len(NOTHING), len(NOTHING))])
+        at, size = at + size * len(NOTHING), size // 2
+    return levels
+
+
 def state_root(roots: Mapping[int, bytes]) -> bytes:
     """The root over all buckets; a commit asks twice for what the one before it has left."""
     return _root_of_all(frozenset(roots.items()))

@@ -32,6 +32,7 @@ from brimful.store.far import at_once
 from brimful.store.format import Cursor, Value
 from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Row
+from brimful.store.ready import Ready
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import (
     ComparedElsewhere,
@@ -78,6 +79,12 @@ class _ShardedSnapshot(ComparedElsewhere):
 
     A document's number is that in its shard, times the count of shards, plus the shard.
     """
+
+    ready = Ready()
+    """Nothing lies ready of several shards."""
+
+    def leave_ready(self) -> None:
+        """Nothing is written down."""
 
     def __init__(self, shards: Mapping[int, StoredSnapshot], *, count: int, missing: tuple[str, ...] = ()) -> None:
         self._shards, self._count, self.missing = dict(shards), count, missing

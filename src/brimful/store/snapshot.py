@@ -6,10 +6,12 @@ byte that it gives is verified.
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache, partial
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,7 @@ from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
 from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places, Postings, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.kernels.building import digest
 from brimful.store.claims import Claim
 from brimful.store.far import SINGLE, at_once
 from brimful.store.format import (
@@ -29,6 +32,7 @@ from brimful.store.format import (
     CARDS,
     CODES,
     EXTENTS,
+    FIRSTS,
     HEADS,
     LITTLE,
     PAGE,
@@ -50,13 +54,26 @@ from brimful.store.format import (
     unpack_map,
     unpack_table,
 )
-from brimful.store.merkle import Proof, all_buckets, bucket_of, leaf_hash, prove, state_root
+from brimful.store.merkle import (
+    Proof,
+    all_buckets,
+    bucket_of,
+    leaf_hash,
+    prove,
+    read_levels,
+    state_root,
+    written_levels,
+)
 from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Extents, Row
+from brimful.store.ready import Ready
 from brimful.text.characters import TERM_RULES
 from brimful.text.outline import Heads
 from brimful.text.spans import check_span
+from brimful.version import VERSION
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from brimful.corpus.loaders.loaded import SourceMap
 
 
@@ -177,8 +194,8 @@ class StoredSegment:
     is_part = False
     """Whether documents that are live in its store are left out."""
 
-    def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool) -> None:
-        self._shelf, self._has_codes = shelf, coded
+    def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool, ready: Ready | None = None) -> None:
+        self._shelf, self._has_codes, self._ready = shelf, coded, ready or Ready()
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
 
     @property
@@ -231,7 +248,12 @@ class StoredSegment:
     @cached_property
     def unit_starts(self) -> Cuts:
         """The same, in as few bytes as hold it: the column itself, no copy. Every question needs it."""
-        return self._shelf.cuts(self.number, UNITS)
+        name = f"units {self.number}"
+        if (found := self._ready.arrays(name)) is not None and _ascend(*found):
+            return found[0]
+        made = self._shelf.cuts(self.number, UNITS)
+        self._ready.keep(name, [made])
+        return made
 
     @property
     def sections(self) -> Numbers:
@@ -249,10 +271,15 @@ class StoredSegment:
     @cached_property
     def heads(self) -> Heads:
         """Where headings stand, in as few bytes as hold it."""
+        name = f"heads {self.number}"
+        if (found := self._ready.arrays(name)) is not None and _are_heads(*found):
+            return Heads(*found)
         packed, most = self._shelf.column(key_of(self.number, HEADS))
         starts, ends, levels = unpack_table(packed, width=3, most=most)
         narrow = np.int32 if max(self.length, int(ends.max(initial=0))) < 1 << 31 else np.int64
-        return Heads(starts.astype(narrow), ends.astype(narrow), levels.astype(np.int8))
+        made = Heads(starts.astype(narrow), ends.astype(narrow), levels.astype(np.int8))
+        self._ready.keep(name, made)
+        return made
 
     @property
     def codes(self) -> Codes | None:
@@ -503,6 +530,8 @@ def _between(column: Cuts, start: int, end: int) -> Numbers:
 
 _KEPT_DOCUMENTS = 4_096
 _AT_ONCE = 500
+_TELLING = (FIRSTS, UNITS, HEADS, CODES, EXTENTS, CARDS, WORDS)
+"""The kinds of blobs whose first tells what a segment holds."""
 """Buckets that one statement asks for."""
 _BLOCKS_AHEAD = 16
 """Blocks of text that come with the row of a document."""
@@ -564,8 +593,10 @@ class StoredSnapshot(ComparedElsewhere):
     def check_held(self, path: str) -> None:
         """Raise where a document may lie in a shard that can't be reached."""
 
-    def __init__(self, cursor: Cursor, shelf: BlobReader | None = None) -> None:
+    def __init__(self, cursor: Cursor, shelf: BlobReader | None = None, *, path: Path | None = None) -> None:
+        """What a cursor sees; beside a file at `path` some of it may lie ready."""
         self._cursor = cursor
+        self.ready = Ready(path, self._state)
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
@@ -596,6 +627,22 @@ class StoredSnapshot(ComparedElsewhere):
     def close(self) -> None:
         """Let go of this moment."""
         self._cursor.close()
+
+    def _state(self) -> bytes:
+        """A hash of everything that columns over the corpus are made of: texts, how they are divided, and by whom.
+
+        Codes are made of units by a model, so of thousands of blobs the first tells whether they are the same.
+        """
+        segments = self._segments.values()
+        keys = [key_of(segment.number, kind) for segment in segments for kind in _TELLING]
+        found: list[tuple[Any, ...]] = []
+        for first in range(0, len(keys), _AT_ONCE):
+            some = keys[first : first + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            found += self._cursor.fetch(f"SELECT key, seal FROM blobs WHERE key IN ({marks}) ORDER BY key", some)  # noqa: S608
+        program = (VERSION, digest(), TERM_RULES, unicodedata.unidata_version, sys.byteorder)
+        layout = layout_of(self._cursor, self.generation)
+        return blake3(repr((program, self.root, layout, self.model, found)).encode()).digest()
 
     # ---- documents
 
@@ -683,6 +730,9 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _documents(self) -> Documents:
+        if (found := self.ready.arrays("documents")) is not None:
+            with suppress(ValueError, TypeError):
+                return Documents.of_arrays(*found)
         parts = [segment.card_columns() for segment in self._segments.values()]
         return Documents.of_columns(
             [list(chain(*columns)) for columns in zip(*parts, strict=True)] or [()] * len(Card._fields)
@@ -812,7 +862,7 @@ class StoredSnapshot(ComparedElsewhere):
         if self._shelf.is_far:  # the columns of all segments at once, of which a question reads nearly all
             kinds = (*SINGLE, CODES) if self._shelf.rounds is None else SINGLE
             self._shelf.expect([key_of(row.number, kind) for row in rows for kind in kinds])
-        return {row.number: StoredSegment(self._shelf, row, coded=coded) for row in rows}
+        return {row.number: StoredSegment(self._shelf, row, coded=coded, ready=self.ready) for row in rows}
 
     # ---- proofs
 
@@ -838,10 +888,31 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _buckets(self) -> list[list[bytes]]:
+        if (ready := self.ready.arrays("buckets")) is not None:
+            with suppress(ValueError):
+                return read_levels(ready[0].tobytes(), root=self.root)
         found = all_buckets(_bucket_roots(self._cursor))
         if found[-1][0] != self.root:
             raise CorruptError(_NO_PATH)
+        self.ready.keep("buckets", [np.frombuffer(written_levels(found), np.uint8)])
         return found
+
+    def leave_ready(self) -> None:
+        """Write down what was made of the whole corpus, for the next process."""
+        if self.ready.has_news and "_documents" in self.__dict__ and self.ready.arrays("documents") is None:
+            self.ready.keep("documents", self._documents.arrays())
+        self.ready.write()
+
+
+def _ascend(column: NDArray[Any]) -> bool:
+    """Whether these are places on an axis, as `Cuts` are."""
+    return column.dtype in (np.uint32, np.int64) and not (column[1:] < column[:-1]).any()
+
+
+def _are_heads(starts: NDArray[Any], ends: NDArray[Any], levels: NDArray[Any]) -> bool:
+    """Whether every heading has an end and a level."""
+    are_places = starts.dtype == ends.dtype and starts.dtype in (np.int32, np.int64)
+    return are_places and levels.dtype == np.int8 and len(starts) == len(ends) == len(levels)
 
 
 def _row(values: tuple[Any, ...]) -> Row:

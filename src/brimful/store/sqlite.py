@@ -18,7 +18,9 @@ from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullEr
 from brimful.index.embedders import Embedder
 from brimful.store import remembered
 from brimful.store.format import APPLICATION_ID, DAMAGED, TABLES, VERSION, Cursor, SqliteCursor, fetch
-from brimful.store.pages import SUFFIX, checkpoint, next_version, version_of
+from brimful.store.pages import SUFFIX as PAGES_SUFFIX
+from brimful.store.pages import checkpoint, next_version, version_of
+from brimful.store.ready import SUFFIX as READY_SUFFIX
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import BUSY_SECONDS, Origins, Store, TakenError, generation_of, new_store
 from brimful.store.writing import Entry
@@ -166,7 +168,7 @@ class SqliteStore(Store):
     def snapshot(self) -> StoredSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
         with _translated(self.path):
-            return _snapshot_of(opened_to_read(self.path))
+            return _snapshot_of(opened_to_read(self.path), self.path)
 
     def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> AbstractContextManager[None]:  # noqa: ARG002
         """Hold the store for a change of several commits; a file has one writer, whatever it changes."""
@@ -175,7 +177,7 @@ class SqliteStore(Store):
     def own_files(self) -> list[Path]:
         """The file, and those that are made beside it."""
         path = self.path.resolve()
-        suffixes = ("-wal", "-shm", "-journal", SUFFIX, _LOCK_SUFFIX)
+        suffixes = ("-wal", "-shm", "-journal", PAGES_SUFFIX, READY_SUFFIX, _LOCK_SUFFIX)
         return [path, *(path.with_name(path.name + suffix) for suffix in suffixes)]
 
     def size_bytes(self) -> int:
@@ -245,6 +247,7 @@ class SqliteStore(Store):
             self._connection.execute("VACUUM")
             checkpoint(self._connection, self.path)
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self.path.with_name(self.path.name + READY_SUFFIX).unlink(missing_ok=True)  # it holds words and paths
 
     def _give_back(self) -> None:
         """Commits fill what merging left free; give it back only where it is much."""
@@ -253,11 +256,11 @@ class SqliteStore(Store):
                 cursor.fetch("PRAGMA incremental_vacuum")
 
 
-def _snapshot_of(connection: apsw.Connection) -> StoredSnapshot:
+def _snapshot_of(connection: apsw.Connection, path: Path) -> StoredSnapshot:
     """What a file holds now, held by a read transaction."""
     cursor = SqliteCursor(connection)
     cursor.execute("BEGIN")
-    return StoredSnapshot(cursor)
+    return StoredSnapshot(cursor, path=path)
 
 
 def _opened(path: Path) -> tuple[apsw.Connection, bool]:

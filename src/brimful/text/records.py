@@ -402,16 +402,32 @@ def _told_by_cells(
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _LEVELS = rb"TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE|ALERT|EMERG|PANIC|VERBOSE"
 # A newline (one is put in front of the text) and what a first line starts with.
-_START = compiled(
+_STAMPED = (
     rb"\n(?:<\d{1,3}>(?:\d )?)?[\[(]?(?P<stamp>\d{4}[-/.]\d\d[-/.]\d\d[T _,]|\d{8}[T_-]\d{6}|\d{1,2}/"
     + _MONTH
     + rb"/\d{4}"
     rb"|(?:[A-Z][a-z]{2},? )?(?:\d{1,2} )?" + _MONTH + rb" [ \d]?\d[ ,]|\d\d-\d\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d"
     rb"|\d{9,10}(?:\.\d+|\d{3})?[\] ]|[IWEF]\d{4} \d\d:)"
-    rb"|\n[^\s\[]{1,64} [^\s\[]{1,64} [^\[\n]{1,64} \[(?P<access>\d{1,2}/" + _MONTH + rb"/\d{4}:)"
-    rb"|\n[\[<]?(?P<level>" + _LEVELS + rb")\b"
-    rb"|\n(?:[\w.]+=\S+ )*?(?:ts|time|timestamp)=\"?(?P<key>\d)"
 )
+_ACCESSED = rb"|\n[^\s\[]{1,64} [^\s\[]{1,64} [^\[\n]{1,64} \[(?P<access>\d{1,2}/" + _MONTH + rb"/\d{4}:)"
+_LEVELLED = rb"|\n[\[<]?(?P<level>" + _LEVELS + rb")\b"
+_KEYED = rb"|\n(?:[\w.]+=\S+ )*?(?:ts|time|timestamp)=\"?(?P<key>\d)"
+_STARTS = {
+    (has_access, has_key): compiled(
+        _STAMPED + (_ACCESSED if has_access else b"") + _LEVELLED + (_KEYED if has_key else b"")
+    )
+    for has_access in (False, True)
+    for has_key in (False, True)
+}
+_ACCESS = compiled(rb" \[\d{1,2}/" + _MONTH + rb"/\d{4}:")
+_KEYS = (b"ts=", b"time=", b"timestamp=")
+
+
+def _start_in(text: bytes) -> re.Pattern[bytes]:
+    """What a first line starts with, of all that lines of this text may: two kinds are slow to be told from others."""
+    return _STARTS[_ACCESS.search(text) is not None, any(key in text for key in _KEYS)]
+
+
 # Both start with plain letters, which lets the engine skip; a letter before is looked for afterwards.
 _LEVEL = compiled(rb"(" + _LEVELS + rb")(?![A-Za-z])")
 _QUIET_LEVEL = compiled(
@@ -432,16 +448,17 @@ def _read_log(content: bytes) -> Records:
     [(16, 'ERROR'), (24, 'INFO')]
     """
     text = b"\n" + content
-    edges = np.array([match.start() for match in _START.finditer(text)] + [len(content)], np.int64)
+    begins = _start_in(text)
+    edges = np.array([match.start() for match in begins.finditer(text)] + [len(content)], np.int64)
     if len(edges) < 2:
         return NO_RECORDS
     edges[0] = 0
-    return Records(edges[:-1], edges[1:], partial(_told_by_stamp, text))
+    return Records(edges[:-1], edges[1:], partial(_told_by_stamp, begins, text))
 
 
-def _told_by_stamp(text: bytes, start: int, end: int) -> tuple[int | None, str | None]:
+def _told_by_stamp(begins: re.Pattern[bytes], text: bytes, start: int, end: int) -> tuple[int | None, str | None]:
     """The time and level of an entry, of which the first may have lines before it; `text` has a newline in front."""
-    match = _START.search(text, start)
+    match = begins.search(text, start)
     assert match is not None
     kind = match.lastgroup
     at = match.start(kind or 0)
@@ -526,7 +543,7 @@ def _aligned(content: bytes, records: Records) -> Records:
     if not len(records):
         return records
     starts, ends = records.starts, records.ends
-    safe = settle(content, np.stack((starts, ends), axis=1).ravel())
+    safe = settle(content, np.stack((starts, ends), axis=1).ravel())  # in order, as a rule
     kept = (safe[safe.searchsorted(starts)] == starts) & (safe[safe.searchsorted(ends)] == ends)
     for at in np.flatnonzero(~FILLED[np.frombuffer(content, np.uint8)[starts]]).tolist():
         kept[at] &= not content[starts[at] : ends[at]].isspace()

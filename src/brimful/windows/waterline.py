@@ -215,7 +215,7 @@ HEADER_TOKENS = 6
 """About what a document's header costs beside its path."""
 GAP_TOKENS = 4
 """About what the edges of one more window cost."""
-BRIDGED_BYTES = 80
+BRIDGED_BYTES = 120
 """Shorter gaps are shown: they cost little more than their markers, and the text reads on."""
 LARGE_TOKENS = 12_000
 """From here on a budget shows blocks: windows below the size of a scrap join what is near (105 §5)."""

@@ -108,7 +108,15 @@ def context(
             views.show_context(engine, made, receipt=written, against=against)
             say_copied(copied)
             views.show_skips(corpus.report.skipped)
+        _leave_ready(engine)
     return PARTIAL if made.missing else exit_for(corpus, found=bool(made.windows))
+
+
+def _leave_ready(engine: Engine) -> None:
+    """The next process begins where this one ends; whoever waits for the answer has it before."""
+    if cli.is_own_process:
+        sys.stdout.flush()
+        engine.leave_ready()
 
 
 def _sources(store: str | None, paths: Sequence[str]) -> str:
@@ -158,6 +166,7 @@ def search(
                 views.show_nothing(len(engine.columns.documents), why_empty(found))
             say_copied(copied)
             views.show_skips(corpus.report.skipped)
+        _leave_ready(engine)
     return PARTIAL if state.missing else exit_for(corpus, found=bool(found.hits))
 
 
