@@ -647,15 +647,16 @@ def test_a_long_paste_finds_every_file_that_it_names(ask):
     assert {"valve.py", "gauge.py"} <= {window.path for window in context.windows}
 
 
-@pytest.mark.parametrize(("question", "share"), [("fields", 1.0), ("ignore extra fields", 3**-0.5)])
-def test_one_word_of_several_calls_a_file_less(tmp_path, question, share):
+def test_one_word_of_several_calls_a_file_less(tmp_path):
     """`fields.md` is what "fields" asks for; of three words that one counts by the root of its third."""
     with brimful.open(tmp_path / "a.db", vectors=False) as engine:
         for name in ("fields.md", "notes.md"):
             engine.add_text(name, f"{FILLER * 3}\n\nWhether to ignore extra fields, or to fail.\n\n{FILLER * 3}")
 
-        def worth(called):
+        def worth(question, called):
             hits = engine.search(question, field=FieldSettings(called=called, spread=0)).hits
             return max(hit.lexical for hit in hits if hit.path == "fields.md")
 
-        assert worth(1.0) - worth(0.0) == pytest.approx(share, abs=1e-5)
+        one, of_three = (worth(asked, 1.0) - worth(asked, 0.0) for asked in ("fields", "ignore extra fields"))
+        assert one > 0.8
+        assert of_three == pytest.approx(one * 3**-0.5, abs=1e-5)
