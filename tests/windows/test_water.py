@@ -56,9 +56,9 @@ def test_the_best_is_always_above():
 
 
 def test_touching_hits_become_one_window():
-    """Neighbours are shown as one; so are those with less between them than markers would cost."""
-    cuts = field_cuts(Line(tuple(hits_of([4, 3, 9, 5])), ()), {"tea.md": PAGE})
-    assert [(cut.span.start // UNIT, cut.span.end // UNIT) for cut in cuts] == [(3, 6), (9, 10)]
+    """Neighbours are shown as one; so are those with so little between them that a gap would only be in the way."""
+    cuts = field_cuts(Line(tuple(hits_of([4, 3, 11, 5])), ()), {"tea.md": PAGE})
+    assert [(cut.span.start // UNIT, cut.span.end // UNIT) for cut in cuts] == [(3, 6), (11, 12)]
     assert [cut.score for cut in cuts] == [100.0, 98.0]
     near = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 10 + BRIDGED_BYTES, 50 + BRIDGED_BYTES, 1.0)]
     assert len(field_cuts(Line(tuple(near), ()), {"tea.md": PAGE})) == 1

@@ -530,9 +530,9 @@ def _between(column: Cuts, start: int, end: int) -> Numbers:
 
 _KEPT_DOCUMENTS = 4_096
 _AT_ONCE = 500
+"""Buckets, or blobs, that one statement asks for."""
 _TELLING = (FIRSTS, UNITS, HEADS, CODES, EXTENTS, CARDS, WORDS)
 """The kinds of blobs whose first tells what a segment holds."""
-"""Buckets that one statement asks for."""
 _BLOCKS_AHEAD = 16
 """Blocks of text that come with the row of a document."""
 _ZERO = np.zeros(1, np.int64)

@@ -216,7 +216,7 @@ HEADER_TOKENS = 6
 GAP_TOKENS = 4
 """About what the edges of one more window cost."""
 BRIDGED_BYTES = 120
-"""Shorter gaps are shown: they cost little more than their markers, and the text reads on."""
+"""Shorter gaps are shown: they cost little more than their markers, and an example is not shown with a hole in it."""
 LARGE_TOKENS = 12_000
 """From here on a budget shows blocks: windows below the size of a scrap join what is near (105 §5)."""
 SCRAP_BYTES = 150

@@ -24,7 +24,7 @@ def test_a_filter_is_a_field_of_the_page(tab, engine, name):
     with tab.answering():
         page.fill(f"#{name}", typed)
         page.keyboard.press("Enter")
-    windows = engine.context("tea", budget=600, **choices).windows
+    windows = sorted(engine.context("tea", budget=600, **choices).windows, key=lambda window: window.order)
     assert tab.texts(".window pre") == [window.text for window in windows]
     expect(page.locator("#filters-sum")).to_have_text("1 set")
     expect(page.locator(f"#{name}")).to_have_value(typed)
