@@ -472,7 +472,6 @@ class Corpus:
             },
             corrections=found.corrections,
             run={"version": VERSION, "time": int(time.time())},
-            later=True,
         )
         return replace(context, receipt=receipt)
 

@@ -1,7 +1,5 @@
-import copy
 import json
 import os
-import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -89,32 +87,6 @@ def test_it_holds_what_went_in_and_what_did_not(state):
     assert made.tokens == context.tokens
     assert made.budget.available == 400
     assert made.run == {"generation": state.generation}
-
-
-@pytest.mark.parametrize("look", [repr, lambda made: made.id, copy.copy, pickle.dumps, Receipt.to_json])
-def test_one_that_is_left_for_later_is_the_same_whoever_looks_first(tmp_path, look):
-    """It is made of what it holds, when its store is closed too; whatever is asked for first, it is equal then."""
-    store = SqliteStore(tmp_path / "store.db")
-    store.add([Entry(document) for document in everything()])
-    context = context_of(documents())
-    with store, store.snapshot() as now:
-        made, later = (receipt_of(now, context, later=later) for later in (False, True))
-    look(later)
-    assert later == made
-    assert pickle.loads(pickle.dumps(later)) == made
-    assert later.to_json() == made.to_json()
-    with pytest.raises(AttributeError, match="no 'tea'"):
-        later.tea  # noqa: B018
-
-
-def test_one_that_is_left_for_later_refuses_what_could_not_be_written_again(state):
-    """A text that its windows do not say is refused when somebody looks."""
-    context = replace(context_of(documents()), text="Other.")
-    with pytest.raises(FormatError, match="not what its windows say"):
-        receipt_of(state, context)
-    later = receipt_of(state, context, later=True)
-    with pytest.raises(FormatError, match="not what its windows say"):
-        later.to_json()
 
 
 @pytest.mark.parametrize("form", FORMATS)

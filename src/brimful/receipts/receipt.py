@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from blake3 import blake3
 
@@ -165,14 +165,8 @@ _OUTSIDE = ("id", "question", "run")
 _UNKNOWN = Hash("0" * 64)
 
 
-class _LeftForLater:
-    """What makes a receipt, until something of it is asked for; no field, since it is not written down."""
-
-    __slots__ = ("_make",)
-
-
 @dataclass(frozen=True, slots=True)
-class Receipt(_LeftForLater):
+class Receipt:
     """The account of one context (ContextMetadata).
 
     It holds none of the text but what a model wrote: `windows` say which bytes of `documents` stand there, `blocks` how
@@ -203,25 +197,6 @@ class Receipt(_LeftForLater):
     context_hash: Hash
     run: Mapping[str, object] = field(compare=False)
     digests: tuple[CitedDigest, ...] = field(default=(), repr=False, metadata=UNLESS_EMPTY)
-
-    @classmethod
-    def later(cls, make: Callable[[], Receipt]) -> Receipt:
-        """The receipt that is made when something of it is first asked for: of values alone, so it is the same then."""
-        receipt = object.__new__(cls)
-        object.__setattr__(receipt, "_make", make)
-        return receipt
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            """What was left for later."""
-            if name not in _FIELDS or (make := getattr(self, "_make", None)) is None:
-                raise AttributeError(f"a receipt has no {name!r}")
-            made = make()
-            for each in _FIELDS:
-                object.__setattr__(self, each, getattr(made, each))
-            object.__setattr__(self, "_make", None)  # lets go of the context
-            return getattr(made, name)
 
     @property
     def showing(self) -> Showing:
@@ -268,9 +243,6 @@ class Receipt(_LeftForLater):
         return replace(self, question=None)
 
 
-_FIELDS = frozenset(each.name for each in fields(Receipt))
-
-
 def make_receipt(
     context: Context,
     *,
@@ -281,60 +253,21 @@ def make_receipt(
     keep_question: bool = True,
     prices: bool = False,
     run: Mapping[str, object] | None = None,
-    later: bool = False,
 ) -> Receipt:
     """The receipt for a context that was made from this snapshot.
 
     `settings` are all that change output, as JSON values or settings dataclasses, so that a replay can use them;
     `corrections` likewise. `prices` also works out the budget at which each omitted window would enter, which costs
-    many packings. `run` holds what may differ from run to run; the generation is added to it. With `later` only what
-    the snapshot has to say is asked for now: the windows know their documents, and nobody may look at the receipt.
+    many packings. `run` holds what may differ from run to run; the generation is added to it.
     """
     rows = _rows(context, snapshot)
-    if not later:
-        _check_text(context, rows, snapshot)
-    make = partial(
-        _made,
-        context,
-        rows,
-        is_checked=not later,
-        proofs={path: snapshot.prove(path) for path in rows},
-        digests=tuple(_digest(each, rows[each.source], snapshot) for each in context.digests),
-        root=snapshot.root,
-        question=question,
-        settings=settings,
-        corrections=tuple(corrections),
-        keep_question=keep_question,
-        prices=prices,
-        run={"generation": snapshot.generation, **(run or {})},
-    )
-    return Receipt.later(make) if later else make()
-
-
-def _made(
-    context: Context,
-    rows: Mapping[str, Row],
-    *,
-    is_checked: bool,
-    proofs: Mapping[str, Proof],
-    digests: tuple[CitedDigest, ...],
-    root: bytes,
-    question: str,
-    settings: Mapping[str, object],
-    corrections: Iterable[object],
-    keep_question: bool,
-    prices: bool,
-    run: Mapping[str, object],
-) -> Receipt:
-    """The receipt, of what the snapshot has said."""
-    if not is_checked:
-        _check_text(context, rows)
+    _check_text(context, rows, snapshot)
     draft = Receipt(
         version=Natural(VERSION),
         id=_UNKNOWN,
         question=_checked(question) if keep_question else None,
         question_hash=hash_of(_checked(question)),
-        state_root=Hash(root.hex()),
+        state_root=Hash(snapshot.root.hex()),
         settings=_mapping(settings, "settings"),
         model=context.model,
         exact=context.exact,
@@ -346,14 +279,14 @@ def _made(
         tokens=Natural(context.tokens),
         content_tokens=Natural(context.content_tokens),
         truncated=context.truncated,
-        documents=tuple(_document(row, proofs[path]) for path, row in sorted(rows.items())),
-        digests=digests,
+        documents=tuple(_document(row, snapshot) for _, row in sorted(rows.items())),
+        digests=tuple(_digest(each, rows[each.source], snapshot) for each in context.digests),
         windows=tuple(map(_window, context.windows)),
         blocks=tuple(Natural(len(block.windows)) for block in context.blocks if block.windows),
         corrections=tuple(_mapping(each, f"corrections[{at}]") for at, each in enumerate(corrections)),
         omitted=tuple(_omitted(each, prices=prices) for each in context.omitted),
         context_hash=hash_of(context.text),
-        run=_mapping(run, "run"),
+        run=_mapping({"generation": snapshot.generation, **(run or {})}, "run"),
     )
     return replace(draft, id=draft.hashed())
 
@@ -389,7 +322,8 @@ def _rows(context: Context, snapshot: Snapshot) -> dict[str, Row]:
     return rows
 
 
-def _document(row: Row, proof: Proof) -> CitedDocument:
+def _document(row: Row, snapshot: Snapshot) -> CitedDocument:
+    steps = snapshot.prove(row.path).siblings
     return CitedDocument(
         path=row.path,
         id=row.id,
@@ -398,7 +332,7 @@ def _document(row: Row, proof: Proof) -> CitedDocument:
         time=None if row.time is None else Moment(row.time),
         rule=row.rule,
         language=row.language,
-        proof=tuple(_Sibling("left" if on_left else "right", Hash(beside.hex())) for on_left, beside in proof.siblings),
+        proof=tuple(_Sibling("left" if on_left else "right", Hash(beside.hex())) for on_left, beside in steps),
     )
 
 
@@ -465,11 +399,8 @@ def _omitted(omitted: Omitted, *, prices: bool) -> _OmittedWindow:
 _Read = Callable[[int, int], bytes]
 
 
-def _check_text(context: Context, rows: Mapping[str, Row], snapshot: Snapshot | None = None) -> None:
-    """Refuse a context whose text could not be written again from the snapshot's documents.
-
-    Without the snapshot every window must know its document.
-    """
+def _check_text(context: Context, rows: Mapping[str, Row], snapshot: Snapshot) -> None:
+    """Refuse a context whose text could not be written again from the snapshot's documents."""
     digests = {each.path: each for each in context.digests}
     shown: dict[str, list[int]] = {}
     for window in context.windows:
@@ -478,8 +409,7 @@ def _check_text(context: Context, rows: Mapping[str, Row], snapshot: Snapshot | 
             _check_window(window, made, read=partial(_part, made.content))
             continue
         row = rows[window.path]
-        assert snapshot is not None or window.document is not None
-        _check_window(window, row, read=_reader(row, snapshot) if snapshot is not None else partial(_part, b""))
+        _check_window(window, row, read=_reader(row, snapshot))
         sizes = shown.setdefault(window.path, [])
         sizes.append(len(window.span) + sum(len(seam.text.encode()) for seam in window.seams))
     for path, sizes in shown.items():
