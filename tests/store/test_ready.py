@@ -176,3 +176,15 @@ def test_purging_leaves_nothing_ready(store: Path) -> None:
         engine.remove("tea.md")
         engine.purge()
     assert not beside(store).exists()
+
+
+def test_what_a_killed_process_left_is_removed(store: Path) -> None:
+    """Half a file that was never put in its place stays until the next one is written, and no longer."""
+    half = store.with_name(f"{store.name}{SUFFIX}-1")
+    half.write_bytes(b"half")
+    other = store.with_name(f"other{SUFFIX}-1")
+    other.write_bytes(b"of another store")
+    written(store)
+    assert beside(store).exists()
+    assert not half.exists()
+    assert other.exists()

@@ -17,6 +17,7 @@ from brimful.kernels.columns import NO_TREE, Columns, CountedRows, HeadingTree, 
 _GROUP_BYTES, _LIST_BYTES = 48, 16
 _MOST_SCORE = 1 << 61
 _NO_GROUP = (0,) * 6
+_MOST_KEPT = 1 << 22  # bytes of an array that the next question works in
 _AT_FIRST = 1_024  # places of definitions that there is room for
 _RUNS_AT_FIRST = 1 << 15  # places of words in units
 
@@ -55,6 +56,10 @@ class _Room:
         if kept is None or len(kept) < size:
             kept = self._arrays[name] = np.empty(size + size // 4, dtype)
         return kept[:size].reshape(shape)
+
+    def let_go(self) -> None:
+        """Keep no array that only a large question needs."""
+        self._arrays = {name: kept for name, kept in self._arrays.items() if kept.nbytes <= _MOST_KEPT}
 
 
 class ChosenUnits(NamedTuple):
@@ -128,6 +133,7 @@ class CorpusPlaces:
 
     def leave(self, room: _Room) -> None:
         """Give it back, as it was found."""
+        room.let_go()
         self._rooms.append(room)
 
     def counted(self, positions: Columns) -> tuple[int, int, int]:

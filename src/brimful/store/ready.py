@@ -22,6 +22,7 @@ import os
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,8 @@ def _replace(
         return
     head = _HEAD.pack(_MAGIC, state, blake3(names).digest(), len(names))
     fresh = path.with_name(f"{path.name}{SUFFIX}-{os.getpid()}")
+    for left in path.parent.glob(f"{escape(path.name)}{SUFFIX}-*"):
+        left.unlink(missing_ok=True)  # by a process that was killed; one that still writes finds it gone, and gives up
     try:
         with fresh.open("xb") as file:
             fresh.chmod(path.stat().st_mode & 0o777)  # whoever may not read the store may not read this
