@@ -315,7 +315,7 @@ def best_of(asked: Understood, *, limit: int) -> Found:
         _senses(columns, forms, repairs),
         missing=tuple(word.decode("utf-8", "replace") for word in _named(columns, query, forms, missing)),
         lacking=lacking,
-        lacks_name=not _names_in(query).isdisjoint(each.word for each in missing),
+        lacks_name=bool(missing) and not _names_in(query).isdisjoint(each.word for each in missing),
         covered=field.covered / MILLION,
         read=read,
         translations=_translations(columns, query)[1] if asked.settings.priors else frozenset(),
