@@ -180,7 +180,7 @@ typedef struct {
     const double *values;
     double share;
     int64_t by_row;
-} signal;
+} added_signal;
 
 /* Units with all that speaks for them. `alike` and `around` are NULL where nothing is known of meaning; `totals` are the
  * sums and the spreads of both. `favour` says how many thousandths each row counts, `allowed` whether it may be shown;
@@ -191,7 +191,7 @@ typedef struct {
     const uint8_t *records;
     const double *by_document;
     int64_t signals;
-    const signal *given;
+    const added_signal *given;
     const int64_t *alike, *around, *totals;
     const int64_t *favour;
     const uint8_t *allowed;
@@ -212,7 +212,7 @@ EXPORT void settle_units(const settling *asked, double *lexical, double *semanti
 {
     int64_t units = asked->units;
     for (int64_t number = 0; number < asked->signals; number++) {
-        const signal *own = asked->given + number;
+        const added_signal *own = asked->given + number;
         for (int64_t at = 0; at < units; at++)
             lexical[at] = lexical[at] + own->share * own->values[own->by_row ? asked->rows[at] : at];
     }
