@@ -66,6 +66,19 @@ def test_no_compiler_is_an_error_with_the_remedy(tmp_path, monkeypatch):
         building.build(tmp_path / "kernels.so")
 
 
+@pytest.mark.parametrize("target", ["x86_64-macos.11.0", "aarch64-macos.11.0", "x86_64-windows-gnu"])
+def test_other_systems_can_compile_every_kernel(target, tmp_path):
+    """No name in the kernels is one that the headers of macOS or Windows have taken, and nobody is warned."""
+    flags = ["-std=c11", "-O0", "-Wall", "-Wextra", "-Werror", '-DBRIMFUL_SOURCE="any"']
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", target, *flags, "-c", "-o", str(tmp_path / "made.o")]
+    said = {
+        source.name: subprocess.run([*command, str(source)], capture_output=True, text=True, check=False).stderr
+        for source in sorted(building.FOLDER.glob("*.c"))
+    }
+    assert said == dict.fromkeys(said, "")
+    assert len(said) > 1
+
+
 def test_a_library_of_other_source_is_refused(tmp_path, monkeypatch):
     """The hash that a library carries must be that of the source beside it."""
     path = tmp_path / f"kernels{building.suffix_for()}"
