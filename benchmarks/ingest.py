@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from core import report
+from core import plot, report
 from ingest.measures import Stage
 from ingest.texts import lay_out
 
-from ingest import jobs, measures, neural, plot
+from ingest import jobs, measures, neural
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("brimful", "apsw", "numpy", "backports.zstd", "tantivy", "bm25s")
@@ -109,7 +109,7 @@ def _write(tables: list[report.Table], facts: dict[str, Any], summary: list[str]
     names = report.write(tables, facts, folder=RESULTS, summary=summary, name="ingest", image=shown)
     curve = next(table for table in tables if table.title.startswith("6"))
     picture = f"ingest-{facts['commit']}.png"
-    plot.draw(curve, RESULTS / picture)
+    plot.draw(measures.panels(curve), RESULTS / picture)
     return [*names, picture]
 
 

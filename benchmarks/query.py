@@ -1,7 +1,7 @@
 """From a question to a context, against bm25s, tantivy, LlamaIndex and LangChain: `make bench-query`.
 
 Every measurement runs in a process of its own, on the same files. Tables go to standard output, and to
-benchmarks/results as JSON and Markdown named by the commit.
+benchmarks/results as JSON, Markdown and a plot named by the commit.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from core import report
+from core import plot, report
 from ingest.texts import lay_out
 from query import jobs, measures
 from query.contenders import CONTENDERS
@@ -45,7 +45,11 @@ def main() -> int:
             shutil.rmtree(home, ignore_errors=True)
             tables, summary = _told(stages, options.systems)
             if not options.dry:  # after each size, so that a run which is ended early keeps what it has
-                names = report.write(tables, facts, folder=RESULTS, summary=summary, name="query")
+                shown = "What a question takes against the size of the corpus"
+                names = report.write(tables, facts, folder=RESULTS, summary=summary, name="query", image=shown)
+                picture = f"query-{facts['commit']}.png"
+                plot.draw(measures.panels(stages, options.systems), RESULTS / picture)
+                names.append(picture)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     for table in tables:

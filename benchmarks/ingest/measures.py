@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.plot import Lines
 from core.report import Table, milliseconds, percent, times
 
 from ingest import jobs
@@ -316,6 +317,21 @@ def curve(stages: Sequence[Stage]) -> Table:
             figures = {"megabytes": size, "cpu_s": cpu, "disk": disk, "peak": peak, "medium_s": warm}
             table.add(name, f"{size:,.0f}", *cells, milliseconds(warm), **figures)
     return table
+
+
+def panels(table: Table) -> dict[str, Lines]:
+    """The same as lines of a plot."""
+    shown = (
+        ("cpu_s", "CPU seconds to index", 1.0),
+        ("disk", "MB on disk", 1e-6),
+        ("peak", "peak memory, MB", 1e-6),
+        ("medium_s", "a medium word, ms (warm)", 1e3),
+    )
+    rows = {name: [row for row in table.figures if row["what"] == name] for name in NAMES}
+    return {
+        title: {name: [(row["megabytes"], row[key] * unit) for row in own] for name, own in rows.items()}
+        for key, title, unit in shown
+    }
 
 
 def _verdict(what: str, value: float, *, at_least: float | None = None, at_most: float | None = None) -> str:
