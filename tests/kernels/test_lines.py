@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from brimful.kernels import lines as kernels
 from brimful.kernels.terms import ROOM, find_clumps
 from brimful.text.lines import LONGEST_SPEAKER, lines_of
-from brimful.text.markup import titles_in, titles_of
 from brimful.text.outline import gather
 from tests.kernels import lines as oracle
-from tests.kernels import stops, titles
+from tests.kernels import stops
 
 PARTS = st.sampled_from(
     [
@@ -180,72 +179,3 @@ def test_clumps_are_found_by_ranges_as_by_a_table(content, marked):
     assert clumps.starts.tolist() == [at for at in range(len(runs)) if runs[at] == "x" and not runs[:at].endswith("x")]
     lengths = clumps.strings.lengths[clumps.strings.numbers].tolist()
     assert lengths == [len(run) for run in runs.split()]
-
-
-TITLES = st.lists(
-    st.sampled_from(
-        [
-            *(
-                b".SH",
-                b".Ss ",
-                b". \tSS",
-                b".SHx",
-                b' "EXIT',
-                b"\\fB",
-                b"\\f",
-                b"\\&",
-                b'"',
-                b"\n",
-                b"\n\n",
-                b"\r\n",
-                b" ",
-                b"\t",
-            ),
-            *(
-                b"\nTEA AT FOUR\n",
-                b"Part 2: Tea",
-                b"KAPITEL IV",
-                b"1.2 Tea",
-                b"1.2.3. TEA",
-                b"x",
-                b"Ab",
-                b"\xc3\x84",
-                b"1",
-            ),
-            *(b"\f", b"\fTea\n", b"\\section{Tea}", b"\\sub", b"\\part", b"section", b"TEA.", b"A" * 69, b"A" * 300),
-        ]
-    )
-).map(b"".join)
-
-
-@given(st.sampled_from([b"", b"\n", b".TH TEA 1\n", b".SH", b"TEA(1)    x    TEA(1)\n"]), TITLES)
-@example(b".TH X\n", b".SH\n.SS x\n.SH\n")
-@example(b".TH X\n", b".SH \\f\n.SH\\fB \\&\n.SH  ")
-@example(b"\n", b"TEA\n\n")
-@example(b"", b"\n\nTEA AT FOUR\r\n x")
-def test_titles_are_those_of_patterns(begin, rest):
-    """Headings of manual pages, and lines of plain texts between blank ones, agree on any text made of their signs."""
-    assert titles_in(begin + rest) == titles.titles_in(begin + rest)
-
-
-@given(st.lists(TITLES, max_size=4))
-def test_titles_of_texts_on_an_axis_are_those_of_each(texts):
-    """What stands before or behind a text never counts, whichever signs meet at its edges."""
-    starts = [sum(len(text) + 1 for text in texts[:at]) for at in range(len(texts))]
-    ends = [start + len(text) for start, text in zip(starts, texts, strict=True)]
-    wanted = [
-        (at + first, at + last, level)
-        for at, text in zip(starts, texts, strict=True)
-        for first, last, level in titles.titles_in(text)
-    ]
-    found = titles_of(b"\n".join(texts), np.array(starts, np.int64), np.array(ends, np.int64))
-    assert sorted(zip(*(column.tolist() for column in found), strict=True)) == sorted(wanted)
-
-
-def test_texts_that_lie_outside_of_their_axis_are_refused():
-    """No kernel looks where there is no text."""
-    for begins, ends in (([0], [4]), ([-1], [2]), ([2], [1]), ([0, 1], [1])):
-        with pytest.raises(ValueError, match="text"):
-            kernels.find_macros(b"tea", np.array(begins), np.array(ends), longest=9)
-        with pytest.raises(ValueError, match="text"):
-            kernels.find_alone(b"tea", np.array(begins), np.array(ends), words=b"", commands=b"", feeds=3)

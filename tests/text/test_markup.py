@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import brimful
 from brimful.text import markup
-from brimful.text.markup import PartedText, read_markup, sections_of, titles_in
+from brimful.text.markup import read_markup, titles_in
 from brimful.text.structure import structure
 
 
@@ -278,20 +278,7 @@ LINES = (
 TEXTS = st.lists(st.sampled_from(LINES), max_size=40).map(lambda lines: "\n".join(lines).encode())
 
 
-@given(content=TEXTS, part_bytes=st.sampled_from((1, 10, 60)))
-def test_parts_of_plain_text_hold_what_the_whole_has(content: bytes, part_bytes: int) -> None:
-    """Read part by part, a plain text has the same headings, and around every byte the same passages."""
-    headings, passages = read_markup(content, "text")
-    parts = PartedText(content, part_bytes=part_bytes)
-    assert sections_of(parts.titles, len(content)) == headings
-    for position in range(len(content) + 1):
-        around = {each for each in passages if (each.lead or (each.start,))[0] <= position < each.end}
-        near = parts.passages_at(position)
-        assert around <= {*near} <= {*passages}
-        assert list(near) == [each for each in passages if each in near]
-
-
-@pytest.mark.parametrize("form", ["markdown", "rst", "asciidoc", "org", "wiki", "text"])
+@pytest.mark.parametrize("form", ["rst", "asciidoc", "org", "wiki"])
 @given(content=TEXTS)
 def test_items_below_each_other_are_what_they_are_one_by_one(form: str, content: bytes) -> None:
     """Items that are read in one go are those that are found when every line is looked at."""

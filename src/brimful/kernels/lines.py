@@ -95,7 +95,7 @@ def cut_stretches(text: bytes, starts: Numbers, ends: Numbers, *, aim: int, limi
 
     Only lines of more than `limit` bytes are cut inside then.
     """
-    starts, ends = _check_texts(text, starts, ends)
+    starts, ends = check_texts(text, starts, ends)
     if not 1 < aim <= limit:
         raise ValueError("pieces of a stretch have 2 bytes at least, and as many as the limit at most")
     most = int((ends - starts).sum()) // max(aim // 8, 1) + len(starts)
@@ -141,7 +141,7 @@ def count_code(text: bytes, words: bytes) -> tuple[int, int]:
 
     By how they end, or by a first word: `words`, each with a newline behind it.
     """
-    _check_words(words)
+    check_words(words)
     filled = ctypes.c_int64()
     return int(library().count_code(text, len(text), words, len(words), ctypes.addressof(filled))), filled.value
 
@@ -184,57 +184,12 @@ def has_speaker(text: bytes, names: bytes) -> bool:
     >>> has_speaker(b"Ada: Tea?", b"Ada\nBob\n"), has_speaker(b"Ada:", b"Ada\nBob\n")
     (True, False)
     """
-    _check_words(names)
+    check_words(names)
     return bool(library().has_speaker(text, len(text), names, len(names)))
 
 
-def find_alone(
-    text: bytes, begins: Numbers, ends: Numbers, *, words: bytes, commands: bytes, feeds: int
-) -> tuple[NDArray[np.uint8], Numbers, Numbers]:
-    r"""Lines of plain texts, each from its beginning to its end, that may be headings: of which text, and where.
-
-    An empty line is above one, a blank or empty one below; it begins with a digit, with one of the words in whatever
-    letters, or has capitals and no small letter. And of each text, whether it has one of the commands behind a
-    backslash (1), and so many form feeds (2). Words and commands have a newline behind each.
-
-    >>> given = {"words": b"part\n", "commands": b"section\n", "feeds": 1}
-    >>> flags, of, starts = find_alone(b"\nTEA\n\nPart two\n\n", np.array([0]), np.array([16]), **given)
-    >>> flags.tolist(), of.tolist(), starts.tolist()
-    ([0], [0, 0], [1, 6])
-    """
-    begins, ends = _check_texts(text, begins, ends)
-    _check_words(words)
-    _check_words(commands)
-    flags, most = np.empty(len(begins), np.uint8), 1_024
-    while True:
-        of, starts = np.empty(most, np.int64), np.empty(most, np.int64)
-        given = (text, address_of(begins), address_of(ends), len(begins), words, len(words), commands, len(commands))
-        made = [address_of(each) for each in (flags, of, starts)]
-        count = library().find_alone(*given, feeds, most, *made)
-        if count >= 0:
-            return flags, of[:count], starts[:count]
-        most *= 8
-
-
-def find_macros(text: bytes, begins: Numbers, ends: Numbers, *, longest: int) -> tuple[Numbers, Numbers, Numbers]:
-    r"""The headings of manual pages, each from its beginning to its end: where they start and end, and their levels.
-
-    >>> [each.tolist() for each in find_macros(b".SH TEA\n.SS\nHot\n", np.array([0]), np.array([16]), longest=9)]
-    [[0, 8], [7, 15], [1, 2]]
-    """
-    begins, ends = _check_texts(text, begins, ends)
-    most = 4_096
-    while True:
-        columns = [np.empty(most, np.int64) for _ in range(3)]
-        given = (text, address_of(begins), address_of(ends), len(begins), longest, most)
-        count = library().find_macros(*given, *map(address_of, columns))
-        if count >= 0:
-            starts, stops, levels = (column[:count] for column in columns)
-            return starts, stops, levels
-        most *= 8
-
-
-def _check_texts(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
+def check_texts(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
+    """Where texts on an axis begin and end, as numbers for a kernel; an error where one lies outside of it."""
     begins, ends = numbers_of(begins), numbers_of(ends)
     if len(begins) != len(ends):
         raise ValueError(f"{len(begins)} texts need as many ends, not {len(ends)}")
@@ -244,6 +199,7 @@ def _check_texts(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, 
 
 
 @cache
-def _check_words(words: bytes) -> None:
+def check_words(words: bytes) -> None:
+    """An error where a kernel can't look for some words."""
     if words and (not words.endswith(b"\n") or not all(0 < len(word) < 32 for word in words[:-1].split(b"\n"))):
         raise ValueError("words that are looked for have 1 to 31 bytes, and a newline behind each")

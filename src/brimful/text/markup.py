@@ -6,15 +6,15 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 
 from brimful.classes import dataclass
-from brimful.kernels import Numbers
-from brimful.kernels import lines as kernels
+from brimful.kernels import Numbers, marks
+from brimful.kernels.lines import count_speech
 from brimful.patterns import compiled
 from brimful.text import passages
 from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, Title, line_above
@@ -24,7 +24,6 @@ from brimful.text.times import time_of
 #
 # Every handler gets the mark that `markup` found and answers where to go on. An underlined title is one heading.
 
-_CHAPTER = rb"[Cc]hapter|CHAPTER|[Pp]art|PART|[Ss]ection|SECTION|[Aa]ppendix|APPENDIX|Kapitel|KAPITEL|Teil|TEIL"
 _LETTER = compiled(rb"[A-Za-z0-9\x80-\xff]")
 
 
@@ -32,15 +31,6 @@ def _add_heading(reading: Reading, start: int, end: int, level: int, title: byte
     if 0 < len(title) <= LONGEST_TITLE:
         reading.headings.append((start, end, level, title))
     return end
-
-
-def _on_atx(reading: Reading, found: re.Match[bytes]) -> int:
-    line = found["atx"].rstrip()
-    start = found.start("atx") - 1
-    level = len(line) - len(line.lstrip(b"#"))
-    title = re.sub(rb"(?<![ \t])[ \t]++#++\Z", b"", line[level:]).strip()
-    _add_heading(reading, start, start + len(line), level, title)
-    return found.end()
 
 
 def _on_title(reading: Reading, found: re.Match[bytes]) -> int:
@@ -69,16 +59,6 @@ def _is_title(content: bytes, above: int, title: bytes) -> bool:
     if not content[blank : above - 1].strip():
         return True
     return bool(before) and (not before.strip(before[:1]) or before.startswith(b"#"))
-
-
-def _on_setext(reading: Reading, found: re.Match[bytes]) -> int:
-    content, rule = reading.content, found.start("setext") - 1
-    above, title = line_above(content, rule)
-    start = above + len(content[above:rule]) - len(content[above:rule].lstrip())
-    if above < rule and _is_title(content, above, title):
-        signs = found["setext"].strip()
-        _add_heading(reading, start, rule + len(signs), 1 if signs[:1] == b"=" else 2, title)
-    return found.end()
 
 
 def _on_rule(reading: Reading, found: re.Match[bytes]) -> int:
@@ -116,23 +96,6 @@ def _on_command(reading: Reading, found: re.Match[bytes]) -> int:
     return found.end()
 
 
-_ROFF_SIGNS = compiled(rb"\\f.|\\&|\"")
-
-
-def _on_macro(reading: Reading, found: re.Match[bytes]) -> int:
-    _add_heading(reading, *_macro(reading.text, found))
-    return found.end()
-
-
-def _macro(text: bytes, found: re.Match[bytes]) -> tuple[int, int, int, bytes]:
-    """Where the heading of a macro starts and ends in the content, its level, and its title: the rest of the line."""
-    begin = found.end()
-    end = text.find(b"\n", begin)
-    line = text[begin : end if end >= 0 else len(text)]
-    title = (_ROFF_SIGNS.sub(b"", line) if b"\\" in line or b'"' in line else line).strip()
-    return found.start(), begin - 1 + len(line.rstrip()), 1 if found["word"] in (b"SH", b"Sh") else 2, title
-
-
 def _on_caps(reading: Reading, found: re.Match[bytes]) -> int:
     line = found["caps"].rstrip()
     _add_heading(reading, found.start("caps") - 1, found.start("caps") - 1 + len(line), 1, line)
@@ -144,31 +107,6 @@ def _on_inset(reading: Reading, found: re.Match[bytes]) -> int:
     start = found.start("inset") - 1 + len(line) - len(line.lstrip())
     _add_heading(reading, start, start + len(line.strip()), 2, line.strip())
     return found.end()
-
-
-def _on_alone(reading: Reading, found: re.Match[bytes]) -> int:
-    """A line of plain text between blank lines that is numbered as a chapter, or written in capitals."""
-    level = _level_of(found["alone"])
-    if not level:
-        return found.start() + 1
-    line = found["alone"].strip()
-    start = found.start("alone") - 1
-    _add_heading(reading, start, start + len(line), level, line)
-    return found.end()
-
-
-def _level_of(alone: bytes) -> int:
-    """The level of a heading that a line by itself is; 0 where it is none."""
-    line = alone.strip()
-    if alone[:1] in b" \t" or line[-1:] in b".,;:!?" or not _LETTER.search(line):
-        return 0
-    numbered = re.match(rb"(\d{1,3}(?:\.\d{1,3})+)\.?[ \t]+(?=[A-Z\x80-\xff])", line)
-    if numbered is not None:
-        return min(numbered[1].count(b".") + 1, 6)
-    is_chapter = re.match(rb"(?:" + _CHAPTER + rb")\b", line) or (
-        len(re.findall(rb"[A-Z]", line)) >= 3 and line.upper() == line and not re.search(rb"[=|<>{}\[\]*_#$\\]", line)
-    )
-    return 1 if is_chapter else 0
 
 
 def _on_tag(reading: Reading, found: re.Match[bytes]) -> int:
@@ -246,9 +184,8 @@ def _names_a_page(line: bytes) -> bool:
 
 
 _OWN_MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
-    "atx": _on_atx, "title": _on_title, "wiki": _on_wiki, "setext": _on_setext, "rule": _on_rule,
-    "command": _on_command, "macro": _on_macro, "caps": _on_caps, "inset": _on_inset, "alone": _on_alone,
-    "tag": _on_tag,
+    "title": _on_title, "wiki": _on_wiki, "rule": _on_rule, "command": _on_command, "caps": _on_caps,
+    "inset": _on_inset, "tag": _on_tag,
 }  # fmt: skip
 """What to do at each mark, by the name of its group."""
 
@@ -293,21 +230,138 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
     >>> headings[0].title, [(each.kind, each.lead) for each in passages]
     ('Tea', [('list', (7, 16))])
     """
-    titles, found = read_titles(content, form)
-    return sections_of(titles, len(content)), found
+    found = marks_in(content, form)
+    return found.headings(), tuple(found.passages)
 
 
-def read_titles(content: bytes, form: _Format) -> tuple[list[Title], tuple[Passage, ...]]:
-    """The titles of a text as they are found, and its passages in order."""
+class Markup:
+    r"""The headings and passages of a text in order: each is made when somebody asks for it.
+
+    >>> found = marks_in(b"# Tea\n\nYou need:\n\n- a pot\n- water\n", "markdown")
+    >>> found.starts, found.title(0), [each.kind for each in found.passages_near(20)]
+    ([0], (0, 5, 1, b'Tea'), ['list'])
+    """
+
+    def __init__(self, titles: Numbers, words: Callable[[int], bytes], passages: Sequence[Passage]) -> None:
+        self._titles, self._words = titles, words
+        self.passages = passages
+        self._near: dict[int, tuple[Passage, ...]] = {}  # by how many passages begin before
+
+    @classmethod
+    def of(cls, titles: Iterable[Title], passages: Sequence[Passage], *, length: int) -> Markup:
+        """Those that are known already, the titles in any order."""
+        known = sorted(set(titles))
+        starts, ends, levels = (np.array([each[at] for each in known], np.int64) for at in range(3))
+        return cls(marks.nest_titles(starts, ends, levels, length=length), lambda at: known[at][3], passages)
+
+    @cached_property
+    def _columns(self) -> list[list[int]]:
+        return self._titles.T.tolist()  # type: ignore[no-any-return]  # of whole numbers
+
+    @property
+    def starts(self) -> list[int]:
+        """Where titles start."""
+        return self._columns[0]
+
+    @property
+    def ends(self) -> list[int]:
+        """Where they end."""
+        return self._columns[1]
+
+    @property
+    def section_ends(self) -> list[int]:
+        """Where their sections end: with the next title of the same or a higher rank."""
+        return self._columns[5]
+
+    @property
+    def parents(self) -> list[int]:
+        """The title that each stands under, or -1."""
+        return self._columns[6]
+
+    def title(self, at: int) -> Title:
+        """A title: where it starts and ends, its level, its words."""
+        return self.starts[at], self.ends[at], self._columns[2][at], self._words(at)
+
+    def headings(self) -> tuple[Heading, ...]:
+        """All of them, each with its section."""
+        titles = (self.title(at) for at in range(len(self.starts)))
+        return tuple(
+            Heading(start, end, level, words.decode(errors="replace"), stop)
+            for (start, end, level, words), stop in zip(titles, self.section_ends, strict=True)
+        )
+
+    @cached_property
+    def _passage_starts(self) -> list[int]:
+        return self.passages.starts if isinstance(self.passages, _Passages) else [one.start for one in self.passages]
+
+    def passages_near(self, position: int) -> tuple[Passage, ...]:
+        """The two passages that begin last at or before a byte, and the next one, which may have a lead there."""
+        at = bisect_right(self._passage_starts, position)
+        if at not in self._near:
+            self._near[at] = tuple(self.passages[max(at - 2, 0) : at + 1])
+        return self._near[at]
+
+
+class _Passages(Sequence[Passage]):
+    """Passages in columns, as the kernel finds them."""
+
+    def __init__(self, found: marks.Marks) -> None:
+        self._rows, self._parts = found.passages, found.parts
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def starts(self) -> list[int]:
+        return self._rows[:, 0].tolist()  # type: ignore[no-any-return]
+
+    @overload
+    def __getitem__(self, at: int) -> Passage: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Passage]: ...
+    def __getitem__(self, at: int | slice) -> Passage | list[Passage]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        start, end, kind, lead, lead_end, first, count = self._rows[at].tolist()
+        parts = tuple(self._parts[first : first + count].tolist())
+        return Passage(start, end, marks.KINDS[kind], (lead, lead_end) if lead >= 0 else None, parts)  # type: ignore[arg-type]
+
+
+def marks_in(content: bytes, form: _Format) -> Markup:
+    """What a text has."""
+    if form in marks.FORMS:
+        front = passages.front_matter(content) if form == "markdown" else 0
+        found = marks.read_marks(content, form, front=front, words=_CHAPTER_WORDS)
+        heads = _page_heads(content) if form == "text" else []
+        if heads and _are_few(len(found.titles), heads):
+            return Markup.of(heads, _Passages(found), length=len(content))
+        words = _macro_words if form == "roff" else _words
+        return Markup(found.titles, partial(words, content, found.titles), _Passages(found))
     reading = Reading(content, b"\n" + content, _items(form))
-    position = passages.front_matter(reading) if form in ("markdown", "org", "asciidoc") else 0
-    found = _read_marks(reading, _pattern(form), position, len(reading.text))
-    return _or_page_heads(content, reading.headings) if form == "text" else reading.headings, found
+    end = passages.front_matter(content) if form in ("org", "asciidoc") else 0
+    if end:
+        reading.passages.append(Passage(0, end, "front matter"))
+    found_passages = _read_marks(reading, _pattern(form), end + 1 if end else 0)
+    return Markup.of(reading.headings, found_passages, length=len(content))
 
 
-def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int, end: int) -> tuple[Passage, ...]:
-    """Do what each mark between two places asks for; returns the passages that were found, in order."""
-    while (found := pattern.search(reading.text, position)) is not None and found.start() < end:
+def _words(content: bytes, titles: Numbers, at: int) -> bytes:
+    """The words of a title."""
+    return content[titles[at, 3] : titles[at, 4]]
+
+
+_ROFF_SIGNS = compiled(rb"\\f.|\\&|\"")
+
+
+def _macro_words(content: bytes, titles: Numbers, at: int) -> bytes:
+    """Those of a macro, without its fonts and quotes."""
+    line = _words(content, titles, at)
+    return (_ROFF_SIGNS.sub(b"", line) if b"\\" in line or b'"' in line else line).strip()
+
+
+def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int) -> tuple[Passage, ...]:
+    """Do what each mark from a place on asks for; returns the passages that were found, in order."""
+    while (found := pattern.search(reading.text, position)) is not None:
         handle = _MARKS.get(found.lastgroup or "")
         position = max(handle(reading, found) if handle is not None else found.end(), found.start() + 1)
     found_passages = reading.passages
@@ -316,48 +370,6 @@ def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int, end
         found_passages[at] = Passage(begun.start, reading.ends[at], "list", begun.lead, tuple(items))
     found_passages.sort(key=lambda each: (each.start, -each.end, each.kind))
     return tuple(found_passages)
-
-
-class PartedText:
-    r"""The headings and passages of plain text, read part by part where somebody asks for what stands around a byte.
-
-    A part begins below an empty line with a word that is no item's number. Nothing that `read_markup` finds reaches
-    over such a place, and no list goes on behind it: what is read from there on is what it finds there.
-
-    >>> text = PartedText(b"\nTEA\n\nYou need:\n- a pot\n" + b"\nIt is hot.\n" * 9, part_bytes=40)
-    >>> text.titles, [each.kind for each in text.passages_at(17)], text.passages_at(90)
-    ([(1, 4, 1, b'TEA')], ['list'], ())
-    """
-
-    def __init__(self, content: bytes, *, part_bytes: int = 2_000) -> None:
-        self._content, self._text = content, b"\n" + content
-        self._read: dict[int, tuple[list[Title], tuple[Passage, ...]]] = {}
-        self._bounds = [0]  # where parts begin
-        while (found := _PART.search(self._text, self._bounds[-1] + part_bytes)) is not None:
-            self._bounds.append(found.end() - 1)
-
-    @property
-    def titles(self) -> list[Title]:
-        """All headings as they are found: only parts that have a line which may be one are read for them."""
-        whole = np.zeros(1, np.int64), np.array([len(self._content)])
-        lines = kernels.find_alone(self._content, *whole, words=_CHAPTER_WORDS, commands=_COMMANDS, feeds=1)[2].tolist()
-        lines += [found.start() for found in _UNDERLINED.finditer(self._text)]
-        parts = sorted({self._part_of(line) for line in lines if _titles().match(self._text, line) is not None})
-        return _or_page_heads(self._content, [each for part in parts for each in self._part(part)[0]])
-
-    def passages_at(self, position: int) -> tuple[Passage, ...]:
-        """The passages of the part around a byte, in order."""
-        return self._part(self._part_of(position))[1]
-
-    def _part_of(self, position: int) -> int:
-        return bisect_right(self._bounds, position) - 1
-
-    def _part(self, part: int) -> tuple[list[Title], tuple[Passage, ...]]:
-        if part not in self._read:
-            reading = Reading(self._content, self._text, _items("text"))
-            end = self._bounds[part + 1] if part + 1 < len(self._bounds) else len(self._text)
-            self._read[part] = reading.headings, _read_marks(reading, _pattern("text"), self._bounds[part], end)
-        return self._read[part]
 
 
 def titles_in(content: bytes) -> list[tuple[int, int, int]]:
@@ -375,66 +387,49 @@ def titles_in(content: bytes) -> list[tuple[int, int, int]]:
 def titles_of(content: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """The same of several texts on an axis, each from its beginning to its end, in columns and any order."""
     spans = list(zip(begins.tolist(), ends.tolist(), strict=True))
-    forms = np.array(
-        [_FORMS.index(format_of(content[begin : min(end, begin + _SHOWN)], language="text")) for begin, end in spans],
-        np.int8,
-    )
-    roff, plain = (np.flatnonzero(forms == number) for number in range(2))
-    macros = kernels.find_macros(content, begins[roff], ends[roff], longest=LONGEST_TITLE)
-    found: list[tuple[int, int, int]] = []
-    flags, of, lines = kernels.find_alone(
+    forms = [format_of(content[begin : min(end, begin + _SHOWN)], language="text") for begin, end in spans]
+    roff, plain, printed = ([at for at, form in enumerate(forms) if form == one] for one in ("roff", "text", "man"))
+    macros = marks.find_macros(content, begins[roff], ends[roff])
+    flags, of, *alone = marks.find_alone(
         content, begins[plain], ends[plain], words=_CHAPTER_WORDS, commands=_COMMANDS, feeds=_LEAST_PAGES - 1
     )
+    found: list[tuple[int, int, int]] = []
+    for number in np.flatnonzero(flags).tolist():
+        begin, end = spans[plain[number]]
+        own = list(zip(*(column[of == number].tolist() for column in alone), strict=True))
+        found += _more_titles(content[begin:end], begin, own)
+    for begin, end in (spans[text] for text in printed):
+        one = marks_in(content[begin:end], "man")
+        found += [
+            (begin + start, begin + stop, one.title(at)[2])
+            for at, (start, stop) in enumerate(zip(one.starts, one.ends, strict=True))
+        ]
     whole = flags[of] == 0
-    for text, at in zip(plain[of[whole]].tolist(), lines[whole].tolist(), strict=True):
-        line = _alone().match(content, at, spans[text][1])
-        if line is not None and (level := _level_of(line["alone"])):
-            title = line["alone"].strip()
-            found += [(at, at + len(title), level)] if len(title) <= LONGEST_TITLE else []
-    for text in (*np.flatnonzero(forms == _FORMS.index("man")).tolist(), *plain[flags != 0].tolist()):
-        begin, end = spans[text]
-        own = _titles_of_one(content[begin:end], _FORMS[forms[text]])
-        found += [(begin + start, begin + stop, level) for start, stop, level in own]
     others = np.array(found, np.int64).reshape(-1, 3).T
-    starts, stops, levels = (np.concatenate(both) for both in zip(macros, others, strict=True))
+    starts, stops, levels = (
+        np.concatenate((macro, line[whole], other)) for macro, line, other in zip(macros, alone, others, strict=True)
+    )
     return starts, stops, levels
 
 
-def _titles_of_one(content: bytes, form: _Format) -> list[tuple[int, int, int]]:
-    """Those of a text that is a printed manual page, has commands of LaTeX or pages."""
-    reading = Reading(content, b"\n" + content, _items(form))
-    has_commands = form != "man" and _COMMAND.search(content) is not None
-    position, pattern = 0, _title_pattern(form, has_commands=has_commands)
+def _more_titles(content: bytes, begin: int, alone: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """The titles of a plain text that stand alone, those in commands of LaTeX, or the heads of its pages."""
+    reading = Reading(content, b"\n" + content, _items("text"))
+    inside, position = [start - begin for start, _, _ in alone], 0
+    pattern = re.compile(_PATTERNS["latex"][0])
     while (found := pattern.search(reading.text, position)) is not None:
-        position = max(_OWN_MARKS[found.lastgroup or ""](reading, found), found.start() + 1)
-    found_titles = _or_page_heads(content, reading.headings) if form == "text" else reading.headings
-    return [(start, end, level) for start, end, level, _ in found_titles]
-
-
-def _or_page_heads(content: bytes, headings: list[Title]) -> list[Title]:
-    """The heads of pages, where a text has hardly any other headings: those reach over the ends of pages."""
+        at = bisect_right(inside, found.start() - 1) - 1
+        on_title = at >= 0 and found.start() - 1 + begin < alone[at][1]
+        position = max(found.end() if on_title else _on_command(reading, found), found.start() + 1)
     heads = _page_heads(content)
-    return heads if len(headings) * _RUNNING[1] <= len(heads) else headings
+    if heads and _are_few(len(alone) + len(reading.headings), heads):
+        return [(begin + start, begin + end, level) for start, end, level, _ in heads]
+    return [*alone, *((begin + start, begin + end, level) for start, end, level, _ in reading.headings)]
 
 
-def sections_of(found: Iterable[Title], length: int) -> tuple[Heading, ...]:
-    """Headings by start, end, level and title: each reaches to the next of its own or a higher rank."""
-    titles = sorted(set(found))
-    return tuple(
-        Heading(start, end, level, title.decode(errors="replace"), stop)
-        for (start, end, level, title), stop in zip(titles, section_ends(titles, length), strict=True)
-    )
-
-
-def section_ends(titles: Sequence[Title], length: int) -> list[int]:
-    """Where the section of each title ends, in order: with the next of its own or a higher rank."""
-    ends = [length] * len(titles)
-    opened: list[int] = []
-    for number, (start, _, level, _) in enumerate(titles):
-        while opened and titles[opened[-1]][2] >= level:
-            ends[opened.pop()] = start
-        opened.append(number)
-    return [max(stop, end) for stop, (_, end, _, _) in zip(ends, titles, strict=True)]
+def _are_few(titles: int, heads: list[Title]) -> bool:
+    """Whether a text has hardly any headings beside the heads of its pages: those reach over the ends of pages."""
+    return titles * _RUNNING[1] <= len(heads)
 
 
 _MARKS = {**_OWN_MARKS, **passages.MARKS}
@@ -447,16 +442,8 @@ def _run(name: bytes, line: bytes) -> bytes:
     return rb"\n(?P<%b>%b(?:\n%b)*+)" % (name, line, line)
 
 
-_FENCE = rb"\n[ \t>]*+(?P<fence>`{3,}+|~{3,}+)"
-_ITEM = rb"\n[ \t]*+(?P<item>(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)]|[a-zA-Z][.)])[ \t]+(?=\S))"
 _ROWS = _run(b"rows", rb"[ \t]*+\|[^\n]*+")
-_QUOTE = _run(b"quote", rb"[ ]{0,3}>[^\n]*+")
-_ATX = rb"\n[ ]{0,3}(?P<atx>\#{1,6}(?=[ \t\r\n]|\Z)[^\n]*+)"
-_SETEXT = rb"\n[ ]{0,3}(?P<setext>(?:={2,}+|-{2,}+)[ \t]*+\r?(?=\n|\Z))"
 _RULE = rb"\n(?P<rule>(?P<sign>[=\-~^\"'`#*+:.<>_])(?P=sign){2,}+[ \t]*+\r?(?=\n|\Z))"
-_DASHED = rb"\n(?P<dashed>[ \t]*+:?-{2,}+:?[ \t]*+\|[ \t:|-]*+(?=\r?(?:\n|\Z)))"
-_COMMENT = rb"\n[ ]{0,3}(?P<comment><!--)"
-_INDENTED = rb"\n(?<=\n\n)(?P<indented>(?:[ ]{4}|\t)[^\n]*+(?:\n(?:[ ]{4}|\t)[^\n]*+)*+)"
 _WIKI = rb"\n(?P<wiki>={2,6}+[ \t]*+[^=\n]{1,200}={2,6}+[ \t]*+\r?(?=\n|\Z))"
 _ENVIRONMENTS = (
     rb"verbatim|lstlisting|minted|alltt|itemize|enumerate|description|tabular|table|longtable|quote|quotation|verse"
@@ -464,13 +451,7 @@ _ENVIRONMENTS = (
 _CAPITALS = (  # with something below that is indented
     rb"\n(?P<caps>(?![ \t])(?=[^\n]{0,60}[A-Z]{2})[A-Z0-9\x80-\xff][A-Z0-9 ,/&'()\x80-\xff-]{1,60}+\r?(?=\n[ \t]+\S))"
 )
-_LINE_ALONE = (
-    rb"(?P<alone>(?:(?:" + _CHAPTER + rb")[ \t]+(?:\d{1,3}|[IVXLC]{1,7}|[A-Z])\b[^\n]{0,80}"
-    rb"|\d{1,3}(?:\.\d{1,3})+\.?[ \t]+[^\n]{1,80}|[^\na-z]{3,70})\r?(?=\n[ \t]*\r?\n|\n[ \t]+\S))"
-)
-_ALONE = rb"\n(?<=\n\n)" + _LINE_ALONE  # between blank lines
 _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
-    "markdown": (_FENCE, _ATX, _SETEXT, _ITEM, _ROWS, _DASHED, _QUOTE, _COMMENT, _INDENTED),
     "rst": (
         rb"\n[ \t]*+(?P<directive>\.\.[ \t]+(?P<named>[\w:-]*+)[^\n]*+)", _RULE,
         rb"\n[ \t]*+(?P<item>(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)]|\#\.)[ \t]+(?=\S))",
@@ -493,18 +474,11 @@ _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
         rb"(?P<environment>\\begin\{(?P<what>" + _ENVIRONMENTS + rb")\*?\})",
         rb"(?P<remark>(?<!\\)%[^\n]*+)",
     ),
-    "roff": (
-        rb"\n\.[ \t]*(?P<macro>(?P<word>S[HShs])\b[ \t]*(?:\n|(?=[^\n])))",
-        rb"\n\.[ \t]*(?P<verbatim>(?P<open>nf|EX|Bd[ \t]+-literal|TS)\b)",
-    ),
     "man": (_CAPITALS, rb"\n(?P<inset>[ ]{3}(?=[A-Z])\w[^\n]{0,60}\r?(?=\n[ ]{7,}\S))"),
     "wiki": (_WIKI, rb"\n(?P<item>[*#:;]{1,6}+[ \t]*(?=\S))", rb"\n(?P<braces>\{\|)"),
     "html": (),
-    "text": (_WIKI, _SETEXT, _ALONE, _ITEM, _QUOTE, _ROWS, _DASHED),
+    "text": (),
 }  # fmt: skip
-_TITLES = (_WIKI, _SETEXT, _ALONE)  # of plain text
-_UNDERLINED = compiled(rb"\n {0,3}(?:==|--)")  # how the first two of these begin
-_PART = compiled(rb"\n\n(?=[0-9A-Za-z]{2})(?!\d{1,9}[.)])")
 _HTML = (
     rb"(?P<tag><h(?P<level>[1-6])\b)",
     rb"(?P<element><(?P<slash>/?)(?P<what>pre|ul|ol|table|blockquote)\b)",
@@ -512,24 +486,15 @@ _HTML = (
 )
 
 
-_FORMS: tuple[_Format, ...] = ("roff", "text", "man")
 _SHOWN = 4_000
 """Bytes in which a text shows which of these it is."""
 _COMMANDS = b"part\nchapter\nsection\nsub\nparagraph\n"
-_COMMAND = compiled(rb"\\(?:part|chapter|section|sub|paragraph)")
-_CHAPTER_WORDS = b"chapter\npart\nsection\nappendix\nkapitel\nteil\n"
-
-
-@lru_cache(maxsize=4)
-def _title_pattern(form: _Format, *, has_commands: bool) -> re.Pattern[bytes]:
-    """The marks of headings that only texts of this form have; a pattern that begins with one sign is far faster."""
-    plain = (_ALONE, _PATTERNS["latex"][0]) if has_commands else (_ALONE,)
-    return re.compile(b"|".join(_PATTERNS["man"] if form == "man" else plain))
-
-
-@cache
-def _alone() -> re.Pattern[bytes]:
-    return re.compile(_LINE_ALONE)
+_CHAPTER_WORDS = b"".join(
+    word + b"\n"
+    for words in ("chapter part section appendix", "Chapter Part Section Appendix Kapitel Teil")
+    for small in words.encode().split()
+    for word in ((small,) if words[0] == "c" else (small, small.upper()))
+)
 
 
 @lru_cache(maxsize=16)
@@ -545,11 +510,6 @@ def _of_lines(marks: Iterable[bytes]) -> re.Pattern[bytes]:
     marks = list(marks)
     before = next(each for each in (rb"\n\.[ \t]*", rb"\n") if all(mark.startswith(each) for mark in marks))
     return re.compile(before + rb"(?:" + b"|".join(mark.removeprefix(before) for mark in marks) + rb")")
-
-
-@cache
-def _titles() -> re.Pattern[bytes]:
-    return _of_lines(_TITLES)
 
 
 @lru_cache(maxsize=16)
@@ -662,14 +622,14 @@ def _is_chat(content: bytes) -> bool:
     Where every speaker speaks once these are keys of a list, not people.
     """
     sample = content[:_SAMPLE]
-    lines, below, signs = kernels.count_speech(sample)
+    lines, below, signs = count_speech(sample)
     paragraphs = below + 1
 
     def are_enough(turns: int) -> bool:
         return turns >= _LEAST and (turns * 2 >= lines or (turns * 10 >= paragraphs * 7 and paragraphs >= _LEAST))
 
-    # There are no more turns than signs, which are counted far faster than the pattern finds turns.
-    if not are_enough(signs) or not are_enough(sum(1 for _ in _TURN.finditer(b"\n" + sample))):
+    # There are no more turns than signs, which are counted faster.
+    if not are_enough(signs) or not are_enough(marks.count_turns(sample)):
         return False
-    speakers = [turn["nick"] or turn["speaker"] for turn in _TURN.finditer(b"\n" + content)]
+    speakers = marks.find_speakers(content)
     return len(speakers) <= 2 * _LEAST or len(set(speakers)) * 10 <= len(speakers) * 9

@@ -20,8 +20,8 @@ from brimful.kernels.columns import unite
 from brimful.text.kinds import Kind
 
 if TYPE_CHECKING:
-    from brimful.text.markup import Message, PartedText
-    from brimful.text.passages import Heading, Passage, Title
+    from brimful.text.markup import Markup, Message
+    from brimful.text.passages import Heading, Passage
     from brimful.text.structure import Definition, PartedSource, Structure
 
 
@@ -367,20 +367,20 @@ class _Nested:
     Most are never asked for: `made` makes one when it is.
     """
 
-    def __init__(self, starts: list[int], ends: list[int], made: Callable[[int], Block]) -> None:
-        self.starts, self.ends, self._make = starts, ends, made
+    def __init__(self, starts: list[int], ends: list[int], parents: list[int], made: Callable[[int], Block]) -> None:
+        self.starts, self.ends, self.parents, self._make = starts, ends, parents, made
         self._made: dict[int, Block] = {}
-        self.parents: list[int] = []
-        for number, end in enumerate(ends):
-            around = number - 1
-            while around >= 0 and ends[around] < end:
-                around = self.parents[around]
-            self.parents.append(around)
 
     @classmethod
     def of(cls, blocks: Sequence[Block]) -> _Nested:
         """Those that are there already."""
-        return cls([block.start for block in blocks], [block.end for block in blocks], blocks.__getitem__)
+        ends, parents = [block.end for block in blocks], list[int]()
+        for number, end in enumerate(ends):
+            around = number - 1
+            while around >= 0 and ends[around] < end:
+                around = parents[around]
+            parents.append(around)
+        return cls([block.start for block in blocks], ends, parents, blocks.__getitem__)
 
     def __getitem__(self, at: int) -> Block:
         block = self._made.get(at)
@@ -420,48 +420,41 @@ class KnownOutline(Outline):
         return structure(self._content, kind=self.kind, language=self.language, path=self._path)
 
     @cached_property
-    def _markup(self) -> PartedText | tuple[list[Title], tuple[Passage, ...]]:
-        """Plain text in parts; the titles and passages of other formats, which are read as a whole."""
-        from brimful.text.markup import PartedText, format_of, read_titles
+    def _markup(self) -> Markup:
+        """The titles and passages of prose."""
+        from brimful.text.markup import Markup, format_of, marks_in
 
-        if self.kind != "prose" or self.length > LARGEST:
-            return [], ()
-        form = format_of(self._content, language=self.language, path=self._path)
-        return PartedText(self._content) if form == "text" else read_titles(self._content, form)
+        if self.kind != "prose" or (self.length > LARGEST and self._heads is None):
+            return Markup.of((), (), length=self.length)
+        if self._heads is None:
+            return marks_in(self._content, format_of(self._content, language=self.language, path=self._path))
+        columns = (column.tolist() for column in self._heads)
+        heads = [(start, end, level, self._content[start:end]) for start, end, level in zip(*columns, strict=True)]
+        return Markup.of(heads, (), length=self.length)
 
     def passages_at(self, position: int) -> tuple[Passage, ...]:
-        """Those of the part of plain text around the byte."""
-        found = self._markup
-        return found[1] if isinstance(found, tuple) else found.passages_at(position)
-
-    @cached_property
-    def _titles(self) -> list[Title]:
-        """The headings of prose as they are found, in order."""
-        found = self._markup
-        return sorted(set(found[0] if isinstance(found, tuple) else found.titles))
+        """The passages near a byte."""
+        return self._markup.passages_near(position)
 
     @cached_property
     def headings(self) -> tuple[Heading, ...]:
-        """The headings of prose, in order."""
-        from brimful.text.markup import sections_of
-
-        return sections_of(self._titles, self.length)
+        """The headings of prose, in order; none of a very long text."""
+        return self._markup.headings() if self._heads is None else ()
 
     @cached_property
     def _heading_places(self) -> tuple[list[int], list[int]]:
-        return [title[0] for title in self._titles], [title[1] for title in self._titles]
+        return (self._markup.starts, self._markup.ends) if self._heads is None else ([], [])
 
     @cached_property
     def nested(self) -> _Nested:
         """All blocks; those of headings are made when they are asked for."""
-        if self.kind != "prose" or self._heads is not None:
+        if self.kind != "prose":
             return _Nested.of(self.blocks)
-        from brimful.text.markup import section_ends
         from brimful.text.prose import heading_block
 
-        ends = section_ends(self._titles, self.length)
-        kept = [(title, end) for title, end in zip(self._titles, ends, strict=True) if end > title[0]]
-        return _Nested([title[0] for title, _ in kept], [end for _, end in kept], lambda at: heading_block(*kept[at]))
+        found = self._markup
+        ends = found.section_ends
+        return _Nested(found.starts, ends, found.parents, lambda at: heading_block(found.title(at), ends[at]))
 
     @cached_property
     def has_messages(self) -> bool:
@@ -495,16 +488,10 @@ class KnownOutline(Outline):
     def blocks(self) -> tuple[Block, ...]:
         """Its definitions, or its sections."""
         from brimful.text.layout import definition_blocks
-        from brimful.text.markup import sections_of
-        from brimful.text.prose import heading_blocks
 
         if self.kind != "prose":
             return definition_blocks(self._content, self.structure.definitions)
-        if self._heads is None:
-            return heading_blocks(self.headings)
-        columns = (column.tolist() for column in self._heads)
-        heads = [(start, end, level, self._content[start:end]) for start, end, level in zip(*columns, strict=True)]
-        return heading_blocks(sections_of(heads, self.length))
+        return tuple(self.nested[at] for at in range(len(self.nested.starts)))
 
 
 def outline(content: bytes, *, kind: Kind, language: str | None = None, path: str = "") -> Outline:

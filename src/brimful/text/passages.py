@@ -95,31 +95,26 @@ def trimmed(content: bytes, start: int, end: int) -> int:
     return start + len(content[start:end].rstrip())
 
 
-_FRONT = compiled(rb"\n(?:---[ \t]*\r?\n(?=[\w\"'-]+[ \t]*:)|\+\+\+[ \t]*\r?\n)")
+_FRONT = compiled(rb"(?:---[ \t]*\r?\n(?=[\w\"'-]+[ \t]*:)|\+\+\+[ \t]*\r?\n)")
+_LONGEST_FRONT = 20_000
 
 
-def front_matter(reading: Reading) -> int:
-    """Note the front matter that a text begins with; where to go on."""
-    found = _FRONT.match(reading.text)
+def front_matter(content: bytes) -> int:
+    """Where the front matter ends that a text begins with; 0 where it has none."""
+    found = _FRONT.match(content)
     if found is None:
         return 0
     sign = found[0].strip()
-    close = re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)").search(reading.text, found.end() - 1, 20_000)
-    return _add_passage(reading, 0, close.end() - 1, "front matter") if close is not None else 0
+    close = re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)").search(
+        content, found.end() - 1, _LONGEST_FRONT - 1
+    )
+    return trimmed(content, 0, close.end()) if close is not None else 0
 
 
 def _end_of(close: re.Pattern[bytes], reading: Reading, found: re.Match[bytes]) -> int:
     """Behind what closes a block; behind everything where nothing does."""
     closed = close.search(reading.text, found.end())
     return closed.end() if closed is not None else len(reading.text)
-
-
-def _on_fence(reading: Reading, found: re.Match[bytes]) -> int:
-    end = _end_of(_closing_fence(found["fence"]), reading, found)
-    start = found.start()
-    if found.start("fence") > start + 1 and _goes_on(reading, start):  # it is indented: part of an item
-        reading.ends[reading.last_list] = max(end - 1, reading.ends[reading.last_list])
-    return _add_passage(reading, start, max(end - 1, 0), "code")
 
 
 def _goes_on(reading: Reading, start: int) -> bool:
@@ -130,24 +125,9 @@ def _goes_on(reading: Reading, start: int) -> bool:
     return end <= start <= end + _NEAR and not reading.content[end:start].strip()
 
 
-@lru_cache(maxsize=64)
-def _closing_fence(sign: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"\n[ \t>]*+" + re.escape(sign[:1]) + rb"{%d,}+[ \t]*+\r?(?=\n|\Z)" % min(len(sign), 60))
-
-
 def _on_comment(reading: Reading, found: re.Match[bytes]) -> int:
     close = reading.text.find(b"-->", found.end())
     return close + 3 if close >= 0 else len(reading.text)
-
-
-def _on_indented(reading: Reading, found: re.Match[bytes]) -> int:
-    if _goes_on(reading, found.start()) or not found["indented"].strip():
-        return found.end()
-    return _add_passage(reading, found.start(), found.end() - 1, "code")
-
-
-def _on_quote(reading: Reading, found: re.Match[bytes]) -> int:
-    return _add_passage(reading, found.start(), found.end() - 1, "quotation")
 
 
 _NEWLINE = compiled(rb"\n")
@@ -172,18 +152,6 @@ def _on_rows(reading: Reading, found: re.Match[bytes]) -> int:
 
 
 _TABLE_RULE = compiled(rb"[ \t]*[|+][ \t:|+=-]*[-=][ \t:|+=-]*\r?(?=\n|\Z)")
-_CELLS = compiled(rb"(?:\n(?=[^\n]*\|)(?![ \t]*\r?\n)[^\n]*+)*+")
-
-
-def _on_dashed(reading: Reading, found: re.Match[bytes]) -> int:
-    """A table without bars at its edges: the line above the dashes is the header."""
-    rule = found.start()
-    above, title = line_above(reading.content, rule)
-    rows = _CELLS.match(reading.text, found.end())
-    if b"|" not in title or rows is None:
-        return found.end()
-    parts = tuple(place.start() for place in _NEWLINE.finditer(reading.text, found.end(), rows.end()))
-    return _add_passage(reading, above, rows.end() - 1, "table", (above, above + len(title)), parts)
 
 
 def _on_simple(reading: Reading, found: re.Match[bytes]) -> int:
@@ -284,12 +252,6 @@ def _on_environment(reading: Reading, found: re.Match[bytes]) -> int:
     return _add_passage(reading, start, end - 1, kind)
 
 
-def _on_verbatim(reading: Reading, found: re.Match[bytes]) -> int:
-    closers = {b"nf": rb"fi", b"EX": rb"EE", b"TS": rb"TE"}
-    end = _end_of(re.compile(rb"\n\.[ \t]*" + closers.get(found["open"], rb"Ed") + rb"\b"), reading, found)
-    return _add_passage(reading, found.start(), end - 1, "table" if found["open"] == b"TS" else "code")
-
-
 def _on_braces(reading: Reading, found: re.Match[bytes]) -> int:
     close = reading.text.find(b"\n|}", found.end())
     return _add_passage(reading, found.start(), (close + 3 if close >= 0 else len(reading.text)) - 1, "table")
@@ -383,9 +345,8 @@ def _lead(content: bytes, start: int) -> tuple[int, int] | None:
 
 
 MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
-    "fence": _on_fence, "comment": _on_comment, "indented": _on_indented, "quote": _on_quote, "rows": _on_rows,
-    "dashed": _on_dashed, "simple": _on_simple, "directive": _on_directive, "literal": _on_literal,
-    "block": _on_block, "begin": _on_begin, "environment": _on_environment, "verbatim": _on_verbatim,
+    "comment": _on_comment, "rows": _on_rows, "simple": _on_simple, "directive": _on_directive,
+    "literal": _on_literal, "block": _on_block, "begin": _on_begin, "environment": _on_environment,
     "braces": _on_braces, "element": _on_element, "item": _on_item,
 }  # fmt: skip
 """What to do at each mark, by the name of its group."""

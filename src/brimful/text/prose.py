@@ -292,7 +292,7 @@ def outline_prose(content: bytes, *, language: str | None = None, path: str = ""
         len(content),
         units,
         divide(units, settle(content, shape.sections)),
-        blocks=lambda: heading_blocks(found.headings),
+        blocks=lambda: _heading_blocks(found.headings),
         structure=lambda: found,
     )
 
@@ -407,7 +407,7 @@ def heading_block(found: Title, end: int) -> Block:
     return Block(start, end, "heading", start, title_end, title.decode(errors="replace"), level)
 
 
-def heading_blocks(headings: Iterable[Heading]) -> tuple[Block, ...]:
+def _heading_blocks(headings: Iterable[Heading]) -> tuple[Block, ...]:
     """Headings as blocks, each as long as its section."""
     return tuple(
         Block(each.start, each.section_end, "heading", each.start, each.end, each.title, each.level)
