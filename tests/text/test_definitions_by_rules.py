@@ -647,3 +647,8 @@ def test_a_language_without_rules_has_no_definitions():
     """Where no rule is known nothing is said."""
     assert definitions_in(b"function f() {}", "brainfuck") == ()
     assert definitions_in(b"def f(): pass", None) == ()
+
+
+def test_a_makefile_may_end_with_a_backslash():
+    """A line that goes on at the end of a text goes on nowhere."""
+    assert [found.name for found in definitions_in(b"all: tea \\", "make")] == ["all"]

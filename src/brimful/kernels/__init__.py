@@ -59,6 +59,13 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "mask_source": (_SIZE, (_AT, _SIZE, *(_AT,) * 6)),
     "pair_brackets": (_SIZE, (_AT, _SIZE, _AT, _SIZE, *(_AT,) * 3)),
     "find_indents": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT)),
+    "nest_definitions": (
+        _SIZE,
+        (_AT, _AT, _SIZE, *(_AT, _SIZE), *(_AT, _AT, _SIZE) * 2, _SIZE, *(_AT,) * 3, _SIZE, _AT),
+    ),
+    "find_blocks": (_SIZE, (_AT, _AT, _SIZE, _AT)),
+    "nest_blocks": (_SIZE, (_AT, _SIZE)),
+    "define_python": (_SIZE, (_AT, _SIZE, _AT, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "close_lines": (None, (_AT, _SIZE, _AT, _SIZE, _AT, _AT)),
     "read_marks": (_SIZE, (_AT, *(_SIZE,) * 3, _AT, _SIZE, _SIZE, *(_AT,) * 5)),
     "nest_titles": (None, (_AT, _SIZE, _SIZE)),

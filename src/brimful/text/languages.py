@@ -13,9 +13,8 @@ import numpy as np
 
 from brimful.kernels.sources import close_lines
 from brimful.patterns import compiled
-from brimful.text.declarations import NAME, REACH, Found, Head, Source, family_of, heads_in, line_end, rule_of, trimmed
-from brimful.text.masking import Brackets, Indentation, Masked, before_blanks
-from brimful.text.outline import FILLED
+from brimful.text.declarations import REACH, Found, Head, Source, family_of, heads_in, line_end, rule_of, trimmed
+from brimful.text.masking import Indentation, Masked
 
 # ---- columns: Which definitions does a source hold whose bodies end by the column of a line?
 #
@@ -145,105 +144,6 @@ def _joined(found: list[Found]) -> list[Found]:
         else:
             joined.append(each)
     return joined
-
-
-# Python, whose constants and docstrings no other language has.
-
-_PYTHON = compiled(
-    rb"\n(?:[ \t]*+(?P<word>(?:async[ \t]++)?def|class)[ \t]++(?P<name>" + NAME + rb")"
-    rb"|(?P<constant>[A-Z][A-Z0-9_]++)[ \t]*+(?::[^=\n]*+)?=(?!=))"
-)
-_COLON = compiled(rb"[(\[{:\n]")
-
-
-def declared_in_python(source: Source, begin: int = 0, end: int | None = None) -> list[Found]:
-    """Functions, classes and the constants of a module, decorators included; between two places where it is parted."""
-    is_whole = not begin and (end is None or end == len(source.code))
-    code = source.code if is_whole else source.code[begin:end]
-    found = _declared_in_python(code, source.pairs if is_whole else Brackets(code), source.code, begin)
-    if not begin:
-        return found
-    return [Found(begin + start, name, kind, begin + head, begin + stop) for start, name, kind, head, stop, _ in found]
-
-
-def _declared_in_python(code: bytes, pairs: Brackets, whole: bytes, begin: int) -> list[Found]:
-    lines = Indentation(code, pairs)
-    matches = [(found, lines.line_of(found.end() - 2)) for found in _PYTHON.finditer(b"\n" + code)]
-    matches = [(found, line) for found, line in matches if lines.starts and lines.starts[line] == found.start()]
-    ends = _closing_lines(lines, [found.start() for found, _ in matches])
-    found_all = []
-    for (found, own), line in zip(matches, ends, strict=True):
-        is_constant = found["word"] is None
-        low, high = found.span("constant" if is_constant else "name")
-        name = code[low - 1 : high - 1].decode(errors="replace")
-        if is_constant:
-            end = lines.end_of(own, lines.starts[own + 1] if own + 1 < len(lines.starts) else len(code))
-            found_all.append(Found(low - 1, name, "constant", min(line_end(code, high), end), end))
-            continue
-        stop = lines.starts[line] if line < len(lines.starts) else len(code)
-        end = lines.end_of(line - 1, stop)
-        first = own
-        while first and code[lines.starts[first - 1] + lines.indents[first - 1]] == 64:  # @
-            first -= 1
-        start = lines.starts[first] + lines.indents[first]
-        kind = "class" if found["word"] == b"class" else "function"
-        found_all.append(Found(start, name, kind, min(_colon(code, pairs, high - 1, whole, begin), end), end))
-    return found_all
-
-
-def parts_of_python(source: Source, size: int) -> list[int]:
-    """Where reading may begin anew, about so many bytes from each other.
-
-    Before a line that is not indented, where no bracket is open and none was ever closed too often, and that no
-    decorator stands above: whatever is defined before ends there. Comments belong to what stands below them.
-    """
-    code, pairs = source.code, source.pairs
-    codes = np.frombuffer(code, np.uint8)
-    lines = np.flatnonzero((codes[:-1] == 10) & FILLED[codes[1:]]) + 1
-    lines = pairs.outermost(lines)
-    lines = lines[pairs.depths_at(lines) == 0]
-    bounds, last, at = list[int](), 0, 0
-    while (at := max(at, int(lines.searchsorted(last + size)))) < len(lines):
-        line = int(lines[at])
-        if not _is_decorated(code, pairs, line) and (end := before_blanks(code, line)) > last:
-            bounds.append(end)
-            last = end
-        at += 1
-    return bounds
-
-
-def _is_decorated(code: bytes, pairs: Brackets, line: int) -> bool:
-    """Does a decorator stand on the line before this one, or might one, far above?"""
-    for _ in range(_MOST_LINES):
-        if not line:
-            return False
-        line = code.rfind(b"\n", 0, line - 1) + 1
-        words = _WORDS_OF_LINE.match(code, line)
-        if words is not None and pairs.depths_at(np.array([line]))[0] <= 0:
-            return words[1] == b"@"
-    return True
-
-
-_MOST_LINES = 64  # in brackets or without words, above one
-_WORDS_OF_LINE = compiled(rb"[ \t]*+([^\s])")
-_PLAIN_HEAD = compiled(rb"[ \t]*+(?:\([^()]*+\))?+[^:()\[\]{}\n]*+:")
-
-
-def _colon(code: bytes, pairs: Brackets, position: int, whole: bytes, begin: int) -> int:
-    """Behind the colon that ends the head of a function or class; the code begins at this place of the whole."""
-    # Brackets that do not match each other may reach beyond the code.
-    plain = _PLAIN_HEAD.match(whole, begin + position, begin + position + REACH)
-    if plain is not None:
-        return plain.end() - begin
-    stop = min(position + REACH, len(code))
-    while (sign := _COLON.search(code, position, stop)) is not None:
-        if sign[0] == b":":
-            return sign.end()
-        if sign[0] == b"\n":
-            return sign.start()
-        position = pairs.after(sign.start())
-        stop = min(position + REACH, len(code))
-    return line_end(code, position)
 
 
 # ---- forms: Which definitions do Lisps, configuration and build files hold?
@@ -385,7 +285,7 @@ def _targets(source: Source) -> list[Found]:
             end = close.end() if close is not None else line
             found.append(Found(start, head["define"].decode(errors="replace"), "macro", line, end))
             continue
-        while code[line - 1 : line] == b"\\":
+        while line < len(code) and code[line - 1 : line] == b"\\":
             line = line_end(code, line + 1)
         recipe = _RECIPE.match(code, line)
         end = recipe.end() if recipe is not None and recipe[0].strip() else line

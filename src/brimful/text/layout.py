@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
@@ -12,6 +12,8 @@ from typing import Literal
 import numpy as np
 
 from brimful.classes import dataclass
+from brimful.kernels import Numbers
+from brimful.kernels.definitions import DEFINITION, find_blocks, nest_blocks
 from brimful.patterns import compiled
 from brimful.text.masking import is_known, mask
 from brimful.text.outline import (
@@ -23,13 +25,14 @@ from brimful.text.outline import (
     Block,
     BlockKind,
     Cuts,
+    Nested,
     Outline,
     break_long,
     gather,
     merged,
     settle,
 )
-from brimful.text.structure import Definition, DefinitionKind, Structure, has_rules, structure
+from brimful.text.structure import Definition, Definitions, Structure, definition_row, has_rules, structure
 from brimful.text.structure import Definition as Defined
 
 # ---- layout: Where may code be cut: statements, functions, classes?
@@ -43,11 +46,6 @@ _STATEMENTS_AIM = 300
 _DEEPEST = 12
 """Statements nested deeper than this are gathered as if they were at this depth."""
 
-_BLOCK_KINDS: dict[DefinitionKind, BlockKind] = {
-    **dict.fromkeys(("function", "method", "macro", "target"), "function"),
-    **dict.fromkeys(("class", "struct", "enum", "interface", "trait", "impl", "extension", "object"), "class"),
-    **dict.fromkeys(("module", "type", "table", "view", "block", "stage", "property"), "class"),
-}
 _LINE = compiled(rb"([ \t]*+)([^\r\n]*+)[^\n]*+(?:\n|\Z)")
 _GOES_ON = compiled(
     rb"(?:else|elif|elsif|elseif|except|finally|catch|rescue|ensure|when|case|default|then)\b", re.IGNORECASE
@@ -55,8 +53,6 @@ _GOES_ON = compiled(
 _CLOSES = compiled(rb"[})\]]|(?:end|fi|done|esac)\w*\b(?![ \t]*[=(.])", re.IGNORECASE)
 _OPENS = (b"{", b"begin", b"do")
 _BLANK_LINE = compiled(rb"\n[ \t\r]*+\n")
-_BLANKS = compiled(rb"[ \t]*+")
-_ATTRIBUTE = compiled(rb"[ \t]*+(?:@[\w.:]++|\#!?(?=\[)|(?=\[))")
 
 
 def outline_code(content: bytes, *, language: str | None = None) -> Outline:
@@ -82,60 +78,42 @@ def outline_code(content: bytes, *, language: str | None = None) -> Outline:
     )
 
 
+def nested_blocks(content: bytes, found: Definitions) -> Nested:
+    """The definitions of more than one line as blocks, each made when it is asked for."""
+    return _nested_blocks(content, found.rows, found.name)
+
+
 def definition_blocks(content: bytes, found: Sequence[Definition]) -> tuple[Block, ...]:
-    """The definitions of more than one line as blocks."""
-    return nest(
-        Block(
-            _line_start(content, each.start),
-            each.end,
-            _BLOCK_KINDS[each.kind],
-            *_own_lines(content, each),
-            each.name,
-            0,
-        )
-        for each in found
-        if each.kind in _BLOCK_KINDS and content.find(b"\n", each.signature_start, each.end) >= 0
+    """The same of definitions that were made."""
+    rows = np.array([definition_row(each, at) for at, each in enumerate(found)], np.int64).reshape(-1, DEFINITION)
+    nested = _nested_blocks(content, rows, lambda at: found[at].name)
+    return tuple(nested[at] for at in range(len(nested.starts)))
+
+
+def _nested_blocks(content: bytes, definitions: Numbers, name: Callable[[int], str]) -> Nested:
+    rows = find_blocks(content, definitions)
+
+    def made(at: int) -> Block:
+        start, end, rank, signature, signature_end, level, _, number = rows[at].tolist()
+        return Block(start, end, "function" if rank else "class", signature, signature_end, name(number), level)
+
+    starts, ends, parents = rows[:, [0, 1, 6]].T.tolist()
+    return Nested(starts, ends, parents, made)
+
+
+_RANKS: tuple[BlockKind, ...] = ("class", "function", "heading")
+
+
+def _nest(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Blocks in order and in each other, clipped where they cross, with their levels."""
+    given = [
+        (each.start, each.end, _RANKS.index(each.kind), each.signature_start, each.signature_end) for each in blocks
+    ]
+    rows = nest_blocks(np.array(given, np.int64).reshape(-1, 5)).tolist()
+    return tuple(
+        Block(start, end, _RANKS[rank], signature, signature_end, blocks[number].name, level)
+        for start, end, rank, signature, signature_end, level, _, number in rows
     )
-
-
-def _own_lines(content: bytes, definition: Definition) -> tuple[int, int]:
-    """A signature without the decorators on lines above it, with its indentation."""
-    start, end = definition.signature_start, definition.signature_end
-    while (mark := _ATTRIBUTE.match(content, start, end)) is not None:
-        after, depth = mark.end(), 0
-        while after < end and (depth or content[after] in b"([" or content[after] not in b" \t\r\n"):
-            depth += (content[after] in b"([{") - (content[after] in b")]}")
-            after += 1
-        line = content.find(b"\n", after, end)
-        if line < 0 or content[after:line].strip():
-            break
-        start = line + 1
-    filled = start + len(_BLANKS.match(content, start, end)[0])  # type: ignore[index]  # it always matches
-    start = _line_start(content, filled)
-    return start, start + len(content[start:end].rstrip().removesuffix(b"{").rstrip())
-
-
-def _line_start(content: bytes, position: int) -> int:
-    """The start of the line, where there is nothing else before the position."""
-    line = content.rfind(b"\n", max(position - 400, 0), position) + 1
-    return line if not content[line:position].strip(b" \t") else position
-
-
-def nest(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Sort the blocks, clip what would cross its container, and number the levels from 1."""
-    nested: list[Block] = []
-    around: list[int] = []
-    for block in sorted(blocks, key=lambda found: (found.start, -found.end, found.kind, found.signature_start)):
-        while around and around[-1] <= block.start:
-            around.pop()
-        end = min(block.end, around[-1]) if around else block.end
-        if end <= block.start:
-            continue
-        around.append(end)
-        signature_end = min(block.signature_end, end)
-        signature_start = max(min(block.signature_start, signature_end), block.start)
-        nested.append(Block(block.start, end, block.kind, signature_start, signature_end, block.name, len(around)))
-    return tuple(sorted(nested, key=lambda found: (found.start, -found.end)))
 
 
 # ---- lines
@@ -277,7 +255,7 @@ def _indented_blocks(content: bytes, lines: Sequence[_Line]) -> tuple[Block, ...
         last_end = line.end
     while opened:
         close()
-    return nest(blocks)
+    return _nest(blocks)
 
 
 def _definition_in(words: bytes) -> tuple[BlockKind, str] | None:

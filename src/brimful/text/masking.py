@@ -52,16 +52,16 @@ class Masked:
     kinds: NDArray[np.uint8]
 
     @property
-    def comments(self) -> tuple[list[int], list[int]]:
+    def comments(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where comments start and end."""
         chosen = self.kinds == _BLANK
-        return self.starts[chosen].tolist(), self.ends[chosen].tolist()
+        return self.starts[chosen], self.ends[chosen]
 
     @property
-    def strings(self) -> tuple[list[int], list[int]]:
+    def strings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where strings start and end."""
         chosen = self.kinds == _STRING
-        return self.starts[chosen].tolist(), self.ends[chosen].tolist()
+        return self.starts[chosen], self.ends[chosen]
 
     @property
     def directives(self) -> tuple[list[int], list[int]]:
@@ -468,14 +468,14 @@ class Brackets:
         self._length = len(code)
 
     @cached_property
-    def _turns(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    def turns(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """Where brackets stand, how many are open before each and behind the last, and where those that open close."""
         return pair_brackets(self._code, _TURN)
 
     @cached_property
     def _pairs(self) -> tuple[list[int], list[int], list[int]]:
         """Where brackets are opened, where each is closed (or -1), and how deep each is."""
-        places, depths, closes = self._turns
+        places, depths, closes = self.turns
         opening = np.flatnonzero(depths[1:] > depths[:-1])
         return places[opening].tolist(), closes[opening].tolist(), depths[opening + 1].tolist()
 
@@ -511,14 +511,14 @@ class Brackets:
 
     def around(self, position: int) -> int | None:
         """The innermost bracket that is open before a byte."""
-        places, depths, _ = self._turns
+        places, depths, _ = self.turns
         opened = self._by_depth.get(int(depths[places.searchsorted(position)]), [])
         at = bisect_left(opened, position) - 1
         return opened[at] if at >= 0 else None
 
     def outermost(self, positions: NDArray[np.int64], *, since: int = 0) -> NDArray[np.int64]:
         """Those of some bytes at which no bracket is open that was opened since, however often others were closed."""
-        places, depths, _ = self._turns
+        places, depths, _ = self.turns
         first = int(places.searchsorted(since))
         at = places[first:].searchsorted(positions)
         found: NDArray[np.int64] = positions[depths[first:][at] == np.minimum.accumulate(depths[first:])[at]]
@@ -526,7 +526,7 @@ class Brackets:
 
     def depths_at(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         """How many brackets are open before each of these bytes."""
-        places, depths, _ = self._turns
+        places, depths, _ = self.turns
         return depths[places.searchsorted(positions)]
 
 

@@ -276,7 +276,7 @@ class Outline:
             Structure(self.kind, self.language, self.length) if self._read_structure is None else self._read_structure()
         )
 
-    def definitions_at(self, position: int) -> tuple[Definition, ...]:  # noqa: ARG002  (some are read in parts)
+    def definitions_at(self, position: int) -> Sequence[Definition]:  # noqa: ARG002  (some are read in parts)
         """Definitions of code, those around a byte among them, with all that those stand in."""
         return self.structure.definitions
 
@@ -311,11 +311,11 @@ class Outline:
         return [each.start for each in self.headings], [each.end for each in self.headings]
 
     @cached_property
-    def nested(self) -> _Nested:
+    def nested(self) -> Nested:
         """All blocks."""
-        return _Nested.of(self.blocks)
+        return Nested.of(self.blocks)
 
-    def _nested_at(self, position: int) -> _Nested:  # noqa: ARG002  (likewise)
+    def _nested_at(self, position: int) -> Nested:  # noqa: ARG002  (likewise)
         """Blocks, those around a byte among them."""
         return self.nested
 
@@ -361,7 +361,7 @@ class Outline:
         return tuple(reversed(found))
 
 
-class _Nested:
+class Nested:
     """Blocks in order, and for each the place of the one that it stands in, or -1.
 
     Most are never asked for: `made` makes one when it is.
@@ -372,7 +372,7 @@ class _Nested:
         self._made: dict[int, Block] = {}
 
     @classmethod
-    def of(cls, blocks: Sequence[Block]) -> _Nested:
+    def of(cls, blocks: Sequence[Block]) -> Nested:
         """Those that are there already."""
         ends, parents = [block.end for block in blocks], list[int]()
         for number, end in enumerate(ends):
@@ -408,7 +408,7 @@ class KnownOutline(Outline):
     ) -> None:
         super().__init__(kind, language, len(content), units, sections)
         self._content, self._path, self._heads = content, path, heads
-        self._nested_of: dict[int, _Nested] = {}  # of code, by part
+        self._nested_of: dict[int, Nested] = {}  # of code, by part
 
     @cached_property
     def structure(self) -> Structure:
@@ -446,15 +446,15 @@ class KnownOutline(Outline):
         return (self._markup.starts, self._markup.ends) if self._heads is None else ([], [])
 
     @cached_property
-    def nested(self) -> _Nested:
+    def nested(self) -> Nested:
         """All blocks; those of headings are made when they are asked for."""
         if self.kind != "prose":
-            return _Nested.of(self.blocks)
+            return Nested.of(self.blocks)
         from brimful.text.prose import heading_block
 
         found = self._markup
         ends = found.section_ends
-        return _Nested(found.starts, ends, found.parents, lambda at: heading_block(found.title(at), ends[at]))
+        return Nested(found.starts, ends, found.parents, lambda at: heading_block(found.title(at), ends[at]))
 
     @cached_property
     def has_messages(self) -> bool:
@@ -469,19 +469,19 @@ class KnownOutline(Outline):
 
         return PartedSource(self._content, self.language if self.length <= LARGEST else None)
 
-    def definitions_at(self, position: int) -> tuple[Definition, ...]:
+    def definitions_at(self, position: int) -> Sequence[Definition]:
         """Those of the part of the code around the byte."""
         return self._source.definitions(self._source.part_of(position)) if self.kind == "code" else ()
 
-    def _nested_at(self, position: int) -> _Nested:
+    def _nested_at(self, position: int) -> Nested:
         """Of code only the part around the byte is read."""
         if self.kind != "code":
             return self.nested
-        from brimful.text.layout import definition_blocks
-
         part = self._source.part_of(position)
         if part not in self._nested_of:
-            self._nested_of[part] = _Nested.of(definition_blocks(self._content, self._source.definitions(part)))
+            from brimful.text.layout import nested_blocks
+
+            self._nested_of[part] = nested_blocks(self._content, self._source.definitions(part))
         return self._nested_of[part]
 
     @cached_property

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from typing import Literal, cast
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Literal, cast, overload
+
+import numpy as np
 
 from brimful.classes import dataclass
-from brimful.patterns import compiled
+from brimful.kernels import Numbers
+from brimful.kernels.definitions import (
+    ATTRIBUTES,
+    BLOCK,
+    ELIXIR,
+    FUNCTION,
+    MACRO,
+    OWNED,
+    OWNER,
+    RANK,
+    Places,
+    define_python,
+    nest_definitions,
+)
 from brimful.text.declarations import Found, Source, declared, rule_of
 from brimful.text.kinds import Kind
 from brimful.text.languages import (
     declared_by_column,
     declared_in_forms,
-    declared_in_python,
     imports_in,
     is_form,
-    parts_of_python,
 )
 from brimful.text.markup import Message, format_of, read_markup, read_messages
 from brimful.text.masking import Brackets, Masked, is_known, mask, one_branch
@@ -30,14 +44,11 @@ DefinitionKind = Literal[
     "type", "constant", "property", "macro", "table", "view", "index", "key", "target", "stage", "block",
 ]  # fmt: skip
 
-_Places = tuple[list[int], list[int]]  # starts and ends
-
 _PART_BYTES = 6_000
 """About so long are the parts that a source is read in."""
 
 _STATEMENTS = frozenset(("c", "cpp", "java", "csharp", "dart", "cuda", "objc"))
 _SCRIPTS = frozenset(("javascript", "typescript", "tsx"))
-_OWNERS = frozenset(("class", "struct", "enum", "interface", "trait", "impl", "extension", "object"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +108,7 @@ def _read_code(content: bytes, language: str | None) -> tuple[tuple[Definition, 
     if language is None or not has_rules(language):
         return (), ()
     source, masked = _masked(content, language)
-    return _nested(source, _remarks(source, masked), _found(source, masked)), imports_in(source, masked)
+    return tuple(_read(source, masked)), imports_in(source, masked)
 
 
 def _masked(content: bytes, language: str) -> tuple[Source, Masked]:
@@ -120,8 +131,8 @@ def definitions_in(content: bytes, language: str | None) -> tuple[Definition, ..
 class PartedSource:
     r"""The definitions of a source, read part by part where somebody asks for what stands around a byte.
 
-    Python and sources of the C family are parted where a statement surely ends and no bracket is open; others have
-    one part. Prototypes and macros of a single line are not read: in C those are most of the work, and no window
+    Sources of the C family are parted where a statement surely ends and no bracket is open; others have one part.
+    Prototypes and macros of a single line are not read: in C those are most of the work, and no window
     begins or ends in one.
 
     >>> source = PartedSource(b"int f(void) {\n  return 1;\n}\n", "c")
@@ -131,9 +142,11 @@ class PartedSource:
 
     def __init__(self, content: bytes, language: str | None, *, part_bytes: int = _PART_BYTES) -> None:
         self._bounds = [0]  # where parts begin
-        self._read: dict[int, tuple[Definition, ...]] = {}
+        self._read: dict[int, Definitions] = {}
         if language is None or not has_rules(language):
-            self._read[0] = ()
+            self._read[0] = Definitions(
+                Source(b"", b"", Brackets(b""), ""), _NOTHING, (_NOWHERE, _NOWHERE), _says_nothing
+            )
             return
         self._source, self._masked = _masked(content, language)
         self._remarks = _remarks(self._source, self._masked)
@@ -141,26 +154,20 @@ class PartedSource:
             self._statements = Statements(self._source, self._masked.directives, several_lines=True)
         if len(content) >= 2 * part_bytes and language in _STATEMENTS:
             self._bounds += self._statements.parts(part_bytes)
-        elif len(content) >= 2 * part_bytes and language == "python":
-            self._bounds += parts_of_python(self._source, part_bytes)
 
     def part_of(self, position: int) -> int:
         """The number of the part that a byte stands in."""
         return bisect_right(self._bounds, position) - 1
 
-    def definitions(self, part: int) -> tuple[Definition, ...]:
+    def definitions(self, part: int) -> Definitions:
         """The definitions of a part, in order."""
         if part not in self._read:
-            source, masked = self._source, self._masked
-            begin = self._bounds[part]
+            source, begin = self._source, self._bounds[part]
             end = self._bounds[part + 1] if part + 1 < len(self._bounds) else len(source.code)
             if source.language in _STATEMENTS:
-                found = self._statements.found(begin, end)
-            elif source.language == "python":
-                found = declared_in_python(source, begin, end)
+                self._read[part] = _nested(source, self._remarks, self._statements.found(begin, end))
             else:
-                found = _found(source, masked)
-            self._read[part] = _nested(source, self._remarks, found)
+                self._read[part] = _read(source, self._masked)
         return self._read[part]
 
 
@@ -170,10 +177,16 @@ def has_rules(language: str) -> bool:
     return is_known(language) and (is_read or rule_of(language) is not None or is_form(language))
 
 
+def _read(source: Source, masked: Masked) -> Definitions:
+    """All definitions of a source."""
+    remarks = _remarks(source, masked)
+    return (
+        _in_python(source, remarks) if source.language == "python" else _nested(source, remarks, _found(source, masked))
+    )
+
+
 def _found(source: Source, masked: Masked) -> list[Found]:
     language = source.language
-    if language == "python":
-        return declared_in_python(source)
     if language in _STATEMENTS:
         return Statements(source, masked.directives).found()
     if language in _SCRIPTS:
@@ -186,112 +199,107 @@ def _found(source: Source, masked: Masked) -> list[Found]:
     return declared(source)
 
 
-def _remarks(source: Source, masked: Masked) -> tuple[_Places, _Places]:
+_NOTHING = np.empty((0, 4), np.int64)
+_NOWHERE = np.empty(0, np.int64), np.empty(0, np.int64)
+
+
+def _says_nothing(_: int) -> tuple[str, str, str]:
+    return "", "", ""
+
+
+def _remarks(source: Source, masked: Masked) -> tuple[Places, Places]:
     """Where comments stand, and strings where those may be docstrings."""
-    return masked.comments, masked.strings if source.language in _DOCSTRINGS else ([], [])
+    return masked.comments, masked.strings if source.language in _DOCSTRINGS else _NOWHERE
 
 
-def _nested(source: Source, remarks: tuple[_Places, _Places], found: list[Found]) -> tuple[Definition, ...]:
-    """Put every definition into the one that holds it, and what stands in front of it before it."""
-    content, code = source.content, source.code
-    comments, strings = remarks
+def _nested(source: Source, remarks: tuple[Places, Places], found: Sequence[Found]) -> Definitions:
+    """Every definition in the one that holds it, with what stands in front of it."""
     ordered = sorted(found, key=lambda each: (each.start, -each.end, each.name, each.kind))
-    result: list[Definition] = []
-    around: list[int] = []
-    for one in ordered:
-        each = one
-        while around and (result[around[-1]].end <= each.start or result[around[-1]].signature_start == each.start):
-            around.pop()  # two names of one thing stand side by side
-        end = min(each.end, result[around[-1]].end) if around else each.end
-        parent = around[-1] if around else -1
-        if end <= each.start or (parent >= 0 and result[parent].kind == "macro"):
-            continue  # what a macro would write is not written yet
-        low = result[parent].signature_end if parent >= 0 else 0
-        if source.language in _ATTRIBUTED:
-            each = _attributed(source, each, low)
-        front = _front(content, code, comments, each.start, low)
-        owner = result[parent] if parent >= 0 else None
-        kind = "method" if each.kind == "function" and owner is not None and owner.kind in _OWNERS else each.kind
-        kind = "method" if kind == "function" and each.owner else kind
-        name = f"{each.owner}.{each.name}" if each.owner else each.name
-        qualified = name if owner is None else f"{owner.qualified}.{name}"
-        signature_end = min(max(each.signature_end, each.start), end)
-        doc = (front, each.start) if front < each.start else _docstring(content, code, strings, signature_end, end)
-        around.append(len(result))
-        result.append(
-            Definition(
-                front, end, each.name, qualified, cast("DefinitionKind", kind), parent, each.start, signature_end, doc
-            )
-        )
-    return tuple(result)
+    columns = [
+        (each.start, each.end, each.signature_end, _BITS.get(each.kind, 0) | (OWNED if each.owner else 0))
+        for each in ordered
+    ]
+    given = np.array(columns, np.int64).reshape(-1, 4)
+    return Definitions(source, given, remarks, lambda at: (ordered[at].name, ordered[at].kind, ordered[at].owner))
 
 
-_ATTRIBUTE = compiled(rb"[ \t]*+(?:@[A-Za-z]|\#\[)")
-_ATTRIBUTE_NAME = compiled(rb"@[\w.:]++|\#(?=\[)")
+def _in_python(source: Source, remarks: tuple[Places, Places]) -> Definitions:
+    """The functions, classes and constants of Python, decorators included."""
+    code, rows = source.code, define_python(source.code, source.pairs.turns)
+    bits = np.array([_BITS.get(kind, 0) for kind in _PYTHON_KINDS], np.int64)[rows[:, 3]]
+
+    def said(at: int) -> tuple[str, str, str]:
+        name, name_end, kind = rows[at, 1:4].tolist()
+        return code[name:name_end].decode(errors="replace"), _PYTHON_KINDS[kind], ""
+
+    return Definitions(source, np.stack((rows[:, 0], rows[:, 5], rows[:, 4], bits), axis=1), remarks, said)
+
+
+_PYTHON_KINDS = ("function", "class", "constant")
+_BITS = {
+    **dict.fromkeys(("function", "method", "target"), FUNCTION | BLOCK | RANK),
+    "macro": MACRO | BLOCK | RANK,
+    **dict.fromkeys(("class", "struct", "enum", "interface", "trait", "impl", "extension", "object"), OWNER | BLOCK),
+    **dict.fromkeys(("module", "type", "table", "view", "block", "stage", "property"), BLOCK),
+}
 _DOCSTRINGS = frozenset(("python", "clojure", "commonlisp", "elisp"))
-_ELIXIR = compiled(rb"@(?:doc|spec|impl|deprecated|since|dialyzer)\b")
-_ATTRIBUTED = frozenset("rust kotlin swift scala javascript typescript tsx php elixir".split())
-_ABOVE = 2_000  # bytes of blanks, a comment perhaps, that may stand between an attribute and what it belongs to
+_ATTRIBUTED = {
+    **dict.fromkeys("rust kotlin swift scala javascript typescript tsx php".split(), ATTRIBUTES),
+    "elixir": ELIXIR,
+}
 
 
-def _attributed(source: Source, found: Found, low: int) -> Found:
-    """Move the start up over the lines of attributes and decorators above it."""
-    code, start = source.code, found.start
-    while (line := code.rfind(b"\n", low, start)) >= 0 and not code[line:start].strip():
-        above = _before_blanks(code, low, line)
-        first = max(code.rfind(b"\n", low, above) + 1, low)
-        if above > low and code[above - 1] in b")]" and not _ATTRIBUTE.match(code, first):
-            opener = source.pairs.open_of(above - 1)
-            first = max(code.rfind(b"\n", low, opener) + 1, low) if opener is not None and opener > low else first
-        attribute = _ATTRIBUTE.match(code, first)
-        if above <= low or attribute is None or not _only_attributes(source, attribute.end() - 2, above):
-            break
-        start = attribute.end() - 2
-    return found if start == found.start else found._replace(start=start)
+class Definitions(Sequence[Definition]):
+    """The definitions of a source, in order, in columns: one is made when somebody asks for it."""
+
+    def __init__(
+        self,
+        source: Source,
+        given: Numbers,
+        remarks: tuple[Places, Places],
+        said: Callable[[int], tuple[str, str, str]],
+    ) -> None:
+        comments, strings = remarks
+        attributes = _ATTRIBUTED.get(source.language, 0)
+        self.rows = nest_definitions(
+            source.content, source.code, given, comments=comments, strings=strings, attributes=attributes,
+            brackets=source.pairs.turns if attributes else None,
+        )  # fmt: skip
+        self._said = said  # the name, kind and owner of each that was given
+        self._made: dict[int, Definition] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, at: int) -> Definition: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Definition]: ...
+    def __getitem__(self, at: int | slice) -> Definition | list[Definition]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        made = self._made.get(at)
+        if made is None:
+            made = self._made[at] = self._read(at)
+        return made
+
+    def name(self, at: int) -> str:
+        """What one of them is called."""
+        return self._said(int(self.rows[at, 7]))[0]
+
+    def _read(self, at: int) -> Definition:
+        start, end, signature, signature_end, parent, doc, doc_end, number, what = self.rows[at].tolist()
+        name, kind, owner = self._said(number)
+        kind = "method" if kind == "function" and what & OWNED else kind
+        qualified = f"{owner}.{name}" if owner else name
+        qualified = qualified if parent < 0 else f"{self[parent].qualified}.{qualified}"
+        remark = (doc, doc_end) if doc >= 0 else None
+        return Definition(
+            start, end, name, qualified, cast("DefinitionKind", kind), parent, signature, signature_end, remark
+        )
 
 
-def _only_attributes(source: Source, position: int, end: int) -> bool:
-    """Is everything up to `end` attributes with their arguments? In Elixir they have no brackets."""
-    if source.language == "elixir":
-        return _ELIXIR.match(source.code, position) is not None
-    while (name := _ATTRIBUTE_NAME.match(source.code, position)) is not None:
-        position = name.end()
-        if source.code[position : position + 1] in (b"(", b"["):
-            position = source.pairs.after(position)
-        if position >= end:
-            return True
-        rest = source.code[position : position + _ABOVE]
-        position += len(rest) - len(rest.lstrip())
-    return False
-
-
-def _before_blanks(code: bytes, low: int, end: int) -> int:
-    begin = max(low, end - _ABOVE)
-    return begin + len(code[begin:end].rstrip())
-
-
-def _front(content: bytes, code: bytes, comments: tuple[list[int], list[int]], start: int, low: int) -> int:
-    """Where the comment lines directly above a definition begin."""
-    starts, ends = comments
-    at = bisect_right(ends, start) - 1
-    while at >= 0 and starts[at] >= low and start - ends[at] < _ABOVE:
-        between = content[ends[at] : start]
-        if between.strip() or between.count(b"\n") > 1:
-            break
-        line = content.rfind(b"\n", 0, starts[at]) + 1
-        if code[line : starts[at]].strip():
-            break
-        start = starts[at]
-        at -= 1
-    return start
-
-
-def _docstring(
-    content: bytes, code: bytes, strings: tuple[list[int], list[int]], start: int, end: int
-) -> tuple[int, int] | None:
-    """The string that stands right behind a signature."""
-    starts, ends = strings
-    at = bisect_left(starts, start)
-    if at == len(starts) or ends[at] > end or code[start : starts[at]].strip():
-        return None
-    return (starts[at], ends[at]) if b"\n" in content[start : starts[at]] else None
+def definition_row(each: Definition, number: int) -> tuple[int, ...]:
+    """A definition that was made, as a row again."""
+    places = (each.start, each.end, each.signature_start, each.signature_end)
+    return *places, each.parent, -1, -1, number, _BITS.get(each.kind, 0)
