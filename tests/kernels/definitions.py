@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from re import compile as compiled
 from typing import cast
 
 from brimful.text.declarations import NAME, REACH, Found, Source, line_end
 from brimful.text.languages import _closing_lines
-from brimful.text.masking import Brackets, Indentation
+from brimful.text.masking import Brackets, Indentation, Masked
 from brimful.text.outline import Block, BlockKind
 from brimful.text.structure import Definition, DefinitionKind
 
@@ -235,3 +237,48 @@ def nest(blocks: Iterable[Block]) -> tuple[Block, ...]:
         signature_start = max(min(block.signature_start, signature_end), block.start)
         nested.append(Block(block.start, end, block.kind, signature_start, signature_end, block.name, len(around)))
     return tuple(sorted(nested, key=lambda found: (found.start, -found.end)))
+
+
+# Branches of the preprocessor, group by group.
+
+_DIRECTIVE, _DEEPEST = 35, 32
+_BRANCH = re.compile(rb"\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b(?:[ \t]*(0)[ \t]*\r?(?=\n|\Z))?")
+_PAIRS = ((b"{", b"}"), (b"(", b")"))
+
+
+def surplus(content: bytes, masked: Masked) -> list[tuple[int, int]]:
+    """The branches to blank of those whose brackets are uneven."""
+    return [span for group in _groups(content, masked) for span in _surplus(masked.code, group)]
+
+
+def _groups(content: bytes, masked: Masked) -> list[list[int]]:
+    """For each group of branches where they begin and where the last one ends; the one of `#if 0` is not the first."""
+    opened: list[list[int]] = []
+    groups: list[list[int]] = []
+    starts, ends = masked.starts[masked.kinds == _DIRECTIVE], masked.ends[masked.kinds == _DIRECTIVE]
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        found = _BRANCH.match(content, start, end)
+        if found is None:
+            continue
+        word = found[1]
+        if word.startswith(b"if"):
+            opened.append([-1 if found[2] else 1, end])
+        elif opened:
+            opened[-1].append(start)
+            if word != b"endif":
+                opened[-1].append(end)
+                continue
+            group = opened.pop()
+            if len(group) > 3 and len(opened) < _DEEPEST:
+                groups.append(group)
+    return groups
+
+
+def _surplus(code: bytes, group: list[int]) -> list[tuple[int, int]]:
+    """The branches to blank: all but the first (the second after `#if 0`), if any is uneven."""
+    order, *edges = group
+    branches = list(pairwise(edges))[::2]
+    if all(code.count(opener, *span) == code.count(closer, *span) for span in branches for opener, closer in _PAIRS):
+        return []
+    kept = branches[1] if order < 0 else branches[0]
+    return [span for span in branches if span != kept]

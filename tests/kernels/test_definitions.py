@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful.kernels import definitions as kernels
+from brimful.kernels.sources import find_stops, find_surplus
 from brimful.text import structure
 from brimful.text.layout import definition_blocks, nested_blocks
 from brimful.text.masking import Brackets, mask
@@ -142,6 +143,65 @@ def test_definitions_stand_in_each_other_as_one_by_one(language, content):
         assert around == max(near, default=-1)
 
 
+BRANCHES = st.lists(
+    st.sampled_from(
+        [
+            *(
+                b"#if A\n",
+                b"#if 0\n",
+                b"#if 0 \t\r\n",
+                b"#if 0x\n",
+                b"#if 00\n",
+                b"# ifdef A\n",
+                b"#ifndef A\n",
+                b"#iffy\n",
+                b"#if",
+            ),
+            *(
+                b"#else\n",
+                b"#elif B\n",
+                b"#\telifdef C\n",
+                b"#elifndef D\n",
+                b"#elsewhere\n",
+                b"#endif\n",
+                b"#endif // A\n",
+            ),
+            *(b"#define A {\n", b"{", b"}", b"(", b")", b"f() {\n", b"}\n", b"x;\n", b"\n", b'"{"', b"/* { */", b";"),
+        ]
+    ),
+    max_size=60,
+).map(b"".join)
+
+
+@pytest.mark.parametrize("language", ["c", "csharp"])
+@given(BRANCHES)
+@example(b"#if A\n" * 40 + b"{\n#else\n}\n#endif\n" * 40)
+def test_branches_with_uneven_brackets_are_those_of_groups(language, content):
+    """In each other, without an end, without a beginning; behind `#if 0` the second is kept."""
+    masked = mask(content, language)
+    tokens = (masked.starts, masked.ends, masked.kinds)
+    found = find_surplus(content, masked.code, *tokens, deepest=oracle._DEEPEST)
+    assert sorted(found) == sorted(oracle.surplus(content, masked))
+
+
+@given(SOURCES, st.integers(0, 50))
+def test_stops_are_semicolons_at_the_least_depth(content, since):
+    """Where no bracket is open that was opened since, however often others were closed."""
+    code = mask(content, "c").code
+    since = min(since, len(code))
+    depth, least, wanted = 0, 0, []
+    for at, sign in enumerate(code[since:], start=since):
+        depth += (sign in b"([{") - (sign in b")]}")
+        least = min(depth, least)
+        wanted += [at] if sign == 59 and depth == least else []
+    assert Brackets(code).stops(since=since).tolist() == wanted
+
+
+def test_many_stops_find_room():
+    """Also more than room was made for at first."""
+    assert len(Brackets(b";" * 9_999).stops()) == 9_999
+
+
 def test_what_lies_outside_of_a_source_is_refused():
     """No kernel looks where there is no code."""
     nowhere = np.empty(0, np.int64), np.empty(0, np.int64)
@@ -160,3 +220,10 @@ def test_what_lies_outside_of_a_source_is_refused():
         kernels.find_blocks(b"tea", np.array([[0, 1]]))
     with pytest.raises(ValueError, match="every bracket"):
         kernels.define_python(b"()", (np.array([0]), np.zeros(1, np.int32), np.array([1])))
+    places, kinds = np.array([0]), np.array([35], np.uint8)
+    with pytest.raises(ValueError, match="inside of their source"):
+        find_surplus(b"tea", b"tea", places, np.array([4]), kinds, deepest=9)
+    with pytest.raises(ValueError, match="every token"):
+        find_surplus(b"tea", b"tea", places, np.array([1, 2]), kinds, deepest=9)
+    with pytest.raises(ValueError, match="inside of the source"):
+        find_stops(b"tea", bytes(256), since=4)

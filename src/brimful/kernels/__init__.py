@@ -58,6 +58,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "cut_stretches": (_SIZE, (_AT, _AT, _AT, *(_SIZE,) * 5, _AT)),
     "mask_source": (_SIZE, (_AT, _SIZE, *(_AT,) * 6)),
     "pair_brackets": (_SIZE, (_AT, _SIZE, _AT, _SIZE, *(_AT,) * 3)),
+    "find_surplus": (_SIZE, (*(_AT,) * 5, _SIZE, _SIZE, *(_AT,) * 4)),
+    "find_stops": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _AT)),
     "find_indents": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT)),
     "nest_definitions": (
         _SIZE,

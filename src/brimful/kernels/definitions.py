@@ -47,8 +47,9 @@ def nest_definitions(
     columns = [_checked(each, len(code)) for each in (comments, strings)]
     places, _, closes = brackets if brackets is not None and attributes else (_NOTHING, None, _NOTHING)
     opens = np.full(len(places), -1, np.int64)
-    closed = np.flatnonzero(closes >= 0)
-    opens[places.searchsorted(closes[closed])] = places[closed]
+    if len(places):
+        closed = np.flatnonzero(closes >= 0)
+        opens[places.searchsorted(closes[closed])] = places[closed]
     rows = np.empty((len(given), DEFINITION), np.int64)
     remarks = [part for starts, ends in columns for part in (address_of(starts), address_of(ends), len(starts))]
     signs = (address_of(places), address_of(closes), address_of(opens), len(places))

@@ -244,3 +244,100 @@ EXPORT void close_lines(const int64_t *columns, int64_t count, const int64_t *li
     while (open)
         found[opened[--open]] = count;
 }
+
+/* Which branch of the preprocessor a line begins: IF, IF_ZERO (which nobody reads), ELSE or ENDIF; 0 for none. */
+enum { IF = 1, IF_ZERO = 2, ELSE = 3, ENDIF = 4 };
+
+static int branch_of(const uint8_t *text, int64_t start, int64_t end)
+{
+    static const char *const words[] = {"ifndef", "ifdef", "if", "elifndef", "elifdef", "elif", "else", "endif"};
+    int64_t at = start + 1;
+    while (at < end && (text[at] == ' ' || text[at] == '\t'))
+        at++;
+    for (int word = 0; word < 8; word++) {
+        int64_t behind = at + (int64_t)strlen(words[word]);
+        if (behind > end || memcmp(text + at, words[word], (size_t)(behind - at)))
+            continue;
+        uint8_t next = behind < end ? text[behind] : 0;
+        if (next == '_' || (next >= '0' && next <= '9') || ((next | 32) >= 'a' && (next | 32) <= 'z'))
+            continue;
+        if (word > 2)
+            return word == 7 ? ENDIF : ELSE;
+        while (behind < end && (text[behind] == ' ' || text[behind] == '\t'))
+            behind++;
+        if (behind == end || text[behind++] != '0')
+            return IF;
+        while (behind < end && (text[behind] == ' ' || text[behind] == '\t'))
+            behind++;
+        behind += behind < end && text[behind] == '\r';
+        return behind == end || text[behind] == '\n' ? IF_ZERO : IF;
+    }
+    return 0;
+}
+
+static int is_even(const uint8_t *code, int64_t start, int64_t end)
+{
+    int64_t braces = 0, rounds = 0;
+    for (int64_t at = start; at < end; at++) {
+        braces += (code[at] == '{') - (code[at] == '}');
+        rounds += (code[at] == '(') - (code[at] == ')');
+    }
+    return !braces && !rounds;
+}
+
+/* The branches of the preprocessor that are not to be read: all but one of those whose brackets are uneven, the first, or
+ * the second behind `#if 0`. Of groups in so many others and more none. Tokens are given: where each starts and ends, and
+ * what it is. `before` and `opened` have room for a number a token, as `starts_of` and `ends_of`, which get the branches.
+ * Returns how many there are. */
+EXPORT int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int64_t *starts, const int64_t *ends,
+                            const uint8_t *kinds, int64_t count, int64_t deepest, int64_t *before, int64_t *opened,
+                            int64_t *starts_of, int64_t *ends_of)
+{
+    int64_t depth = 0, found = 0;
+    for (int64_t token = 0; token < count; token++) {
+        int branch = kinds[token] == DIRECTIVE_KIND ? branch_of(text, starts[token], ends[token]) : 0;
+        if (branch == IF || branch == IF_ZERO) {
+            before[token] = branch == IF ? -1 : -2;
+            opened[depth++] = token;
+        } else if (branch && depth) {
+            before[token] = opened[depth - 1];
+            opened[depth - 1] = token;
+            if (branch == ELSE)
+                continue;
+            depth--;
+            int64_t branches = 0, uneven = 0, last = token;
+            while (before[last] >= 0) {
+                uneven |= !is_even(code, ends[before[last]], starts[last]);
+                last = before[last];
+                branches++;
+            }
+            int64_t kept = before[last] == -1 ? 0 : 1, at = branches;
+            if (branches < 2 || depth >= deepest || !uneven)
+                continue;
+            for (last = token; before[last] >= 0; last = before[last])
+                if (--at != kept) {
+                    starts_of[found] = ends[before[last]];
+                    ends_of[found++] = starts[last];
+                }
+        }
+    }
+    return found;
+}
+
+/* Where semicolons stand at which no bracket is open that was opened since a place, however often others were closed. `turns`
+ * is as above. Returns how many there are: of `most` at most, and `most` + 1 where there are more. */
+EXPORT int64_t find_stops(const uint8_t *code, int64_t size, const int8_t *turns, int64_t since, int64_t most,
+                          int64_t *places)
+{
+    int64_t count = 0, depth = 0, least = 0;
+    for (int64_t at = since; at < size; at++) {
+        depth += turns[code[at]];
+        least = depth < least ? depth : least;
+        if (code[at] != ';' || depth != least)
+            continue;
+        if (count == most)
+            return most + 1;
+        places[count++] = at;
+    }
+    return count;
+}

@@ -61,6 +61,48 @@ def pair_brackets(code: bytes, turns: bytes) -> tuple[Numbers, NDArray[np.int32]
         most = min(len(code), 8 * most)
 
 
+def find_surplus(
+    text: bytes, code: bytes, starts: Numbers, ends: Numbers, kinds: NDArray[np.uint8], *, deepest: int
+) -> list[tuple[int, int]]:
+    """The branches of the preprocessor to blank: all but one of those whose brackets are uneven.
+
+    That is the first, or the second behind `#if 0`. Tokens are those of `mask_source`; groups of branches that stand in
+    so many others are all read.
+    """
+    starts, ends, kinds, count = (
+        numbers_of(starts),
+        numbers_of(ends),
+        np.ascontiguousarray(kinds, np.uint8),
+        len(starts),
+    )
+    if not len(text) == len(code) or not count == len(ends) == len(kinds):
+        raise ValueError("of every token must be said where it starts and ends, and what it is")
+    if count and not (starts[0] >= 0 and ends[-1] <= len(text)):
+        raise ValueError("tokens must lie inside of their source, in order")
+    before, opened, surplus, behind = np.empty((4, count), np.int64)
+    given = (text, code, address_of(starts), address_of(ends), address_of(kinds), count, deepest)
+    found = library().find_surplus(*given, *map(address_of, (before, opened, surplus, behind)))
+    return list(zip(surplus[:found].tolist(), behind[:found].tolist(), strict=True))
+
+
+def find_stops(code: bytes, turns: bytes, *, since: int = 0) -> Numbers:
+    """Where semicolons stand at which no bracket is open that was opened since a place.
+
+    >>> turns = bytes({40: 1, 41: 255}.get(byte, 0) for byte in range(256))
+    >>> find_stops(b"a;(b;)c;)d;", turns).tolist()
+    [1, 7, 10]
+    """
+    if len(turns) != 256 or set(turns) - {0, 1, 255} or not 0 <= since <= len(code):
+        raise ValueError("of every byte must be said whether it opens or closes, from a place inside of the source on")
+    most = _FEW
+    while True:
+        places = np.empty(most, np.int64)
+        count = library().find_stops(code, len(code), turns, since, most, address_of(places))
+        if count <= most:
+            return places[:count]
+        most *= 8
+
+
 def find_indents(code: bytes) -> tuple[Numbers, Numbers]:
     r"""The lines of a source that have words: where each starts, and its first word.
 

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from brimful.kernels.sources import (
     SHORT,
     TRIPLE,
     find_indents,
+    find_stops,
+    find_surplus,
     mask_source,
     pair_brackets,
 )
@@ -389,10 +391,7 @@ _SPECIAL: dict[str, Callable[[bytes, re.Match[bytes]], int]] = {
 
 # ---- preprocessor: Which branch of the preprocessor is read, where each of them opens a brace of its own?
 
-_BRANCH = compiled(rb"\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b(?:[ \t]*(0)[ \t]*\r?(?=\n|\Z))?")
-_BEFORE_BRANCH = np.isin(np.arange(256), list(b"ie \t"))  # what may stand behind the sign of one: most are others
 _DEEPEST = 32
-_PAIRS = ((b"{", b"}"), (b"(", b")"))
 
 
 def one_branch(content: bytes, masked: Masked) -> Masked:
@@ -403,47 +402,14 @@ def one_branch(content: bytes, masked: Masked) -> Masked:
     >>> one_branch(code, mask(code, "c")).code.split()
     [b'int', b'f()', b'{', b'}']
     """
-    blanked = [span for group in _groups(content, masked) for span in _surplus(masked.code, group)]
+    tokens = (masked.starts, masked.ends, masked.kinds)
+    blanked = find_surplus(content, masked.code, *tokens, deepest=_DEEPEST)
     if not blanked:
         return masked
     code = bytearray(masked.code)
     for start, end in blanked:
         code[start:end] = b" " * (end - start)
     return replace(masked, code=bytes(code))
-
-
-def _groups(content: bytes, masked: Masked) -> list[list[int]]:
-    """For each group of branches where they begin and where the last one ends; the one of `#if 0` is not the first."""
-    opened: list[list[int]] = []
-    groups: list[list[int]] = []
-    starts, ends = masked.starts[masked.kinds == _DIRECTIVE], masked.ends[masked.kinds == _DIRECTIVE]
-    may_branch = _BEFORE_BRANCH[np.frombuffer(content, np.uint8)[np.minimum(starts + 1, len(content) - 1)]]
-    for start, end in zip(starts[may_branch].tolist(), ends[may_branch].tolist(), strict=True):
-        found = _BRANCH.match(content, start, end)
-        if found is None:
-            continue
-        word = found[1]
-        if word.startswith(b"if"):
-            opened.append([-1 if found[2] else 1, end])
-        elif opened:
-            opened[-1].append(start)
-            if word != b"endif":
-                opened[-1].append(end)
-                continue
-            group = opened.pop()
-            if len(group) > 3 and len(opened) < _DEEPEST:
-                groups.append(group)
-    return groups
-
-
-def _surplus(code: bytes, group: list[int]) -> list[tuple[int, int]]:
-    """The branches to blank: all but the first (the second after `#if 0`), if any is uneven."""
-    order, *edges = group
-    branches = list(pairwise(edges))[::2]
-    if all(code.count(opener, *span) == code.count(closer, *span) for span in branches for opener, closer in _PAIRS):
-        return []
-    kept = branches[1] if order < 0 else branches[0]
-    return [span for span in branches if span != kept]
 
 
 # ---- brackets: Which bracket closes which, and how far is each line of a source indented?
@@ -516,13 +482,9 @@ class Brackets:
         at = bisect_left(opened, position) - 1
         return opened[at] if at >= 0 else None
 
-    def outermost(self, positions: NDArray[np.int64], *, since: int = 0) -> NDArray[np.int64]:
-        """Those of some bytes at which no bracket is open that was opened since, however often others were closed."""
-        places, depths, _ = self.turns
-        first = int(places.searchsorted(since))
-        at = places[first:].searchsorted(positions)
-        found: NDArray[np.int64] = positions[depths[first:][at] == np.minimum.accumulate(depths[first:])[at]]
-        return found
+    def stops(self, *, since: int = 0) -> NDArray[np.int64]:
+        """Semicolons at which no bracket is open that was opened since, however often others were closed."""
+        return find_stops(self._code, _TURN, since=since)
 
     def depths_at(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         """How many brackets are open before each of these bytes."""

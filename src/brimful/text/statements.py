@@ -22,6 +22,7 @@ _LONGEST_HEAD = 16_000  # bytes of a statement that are read
 _DEEPEST = 12  # brackets in brackets
 _MOST_INNER = 100  # braces in a head
 _SEMICOLON, _OPEN, _CLOSE = b";{}"
+_SIGNS = compiled(rb"[;{}]")
 _ROUND = compiled(rb"\([^()]*+\)")
 _ANGLE = compiled(rb"(?<=[\w\s:>\x05,])<[^<>;(){}]*+>")
 _ATTRIBUTE = compiled(rb"\[[^\[\]]*+\]")
@@ -88,14 +89,12 @@ class Statements:
         before = (before_blanks(code, tried.start()) for tried in _TRIED.finditer(code))
         if any(end and code[end - 1] not in b";{}" for end in before):
             return []
-        places = np.flatnonzero(np.frombuffer(code, np.uint8) == _SEMICOLON)
-        stops = pairs.outermost(places)
+        stops = pairs.stops()
         for linkage in _LINKAGE.finditer(code) if self._reader.is_c else ():
             ahead = before_blanks(code, linkage.start()) - 1
             if ahead < 0 or _holds(stops, ahead):
                 begin = linkage.end()
-                inside = pairs.outermost(places[places >= begin], since=begin)
-                stops = np.concatenate((stops[stops < begin], inside))
+                stops = np.concatenate((stops[stops < begin], pairs.stops(since=begin)))
         bounds, last = list[int](), 0
         while (at := int(stops.searchsorted(last + max(size, 1) - 1))) < len(stops):
             last = int(stops[at]) + 1
@@ -132,9 +131,7 @@ class _Reader:
         self.found: list[Found] = []
         self._code, self._pairs, self._language = source.code, source.pairs, source.language
         self._content, self._several_lines = source.content, several_lines
-        codes = np.frombuffer(source.code, np.uint8)
-        self._signs: list[int] = np.flatnonzero((codes == _SEMICOLON) | (codes == _OPEN) | (codes == _CLOSE)).tolist()
-        self._places = np.array(self._signs, np.int64)
+        self._signs: list[int] = []  # of what is read
         words = _TYPE.get(source.language, _C_TYPE)
         self._type = re.compile(rb"(" + words + rb")(?![\w.])")
         self._wanted = _DECLARING.get(source.language, _DECLARING_IN_C)
@@ -145,9 +142,10 @@ class _Reader:
         """What is defined between two places outside of all statements."""
         self.found = []
         scopes: list[_Scope] = []
-        code, signs = self._code, self._signs
-        at, last = self._after(begin), self._after(end)
-        while at < last:
+        code = self._code
+        self._signs = signs = [sign.start() for sign in _SIGNS.finditer(code, begin, end)]
+        at = 0
+        while at < len(signs):
             place = signs[at]
             while scopes and place > scopes[-1].close:
                 scopes.pop()
@@ -225,7 +223,7 @@ class _Reader:
         return behind, begin
 
     def _after(self, position: int) -> int:
-        return int(self._places.searchsorted(position))
+        return bisect_left(self._signs, position)
 
     def _type_end(self, after: int) -> int:
         """A type of C ends with a semicolon."""
@@ -256,12 +254,24 @@ class _Reader:
         finish = low + len(text.rstrip())
         if not words:
             return _Head(start, start, "", "block")
+        if (name := self._plain_function(words)) is not None:
+            return _Head(start, finish, name, "function")
         flat = _flattened(words, square=self._language != "dart")
         if flat is None:
             return _Head(start, finish, "", "inner")
         name, kind = self._classified(flat)
         owner = _owner(flat, name) if self._is_c and kind == "function" else ""
         return _Head(start, finish, name, kind, is_typedef=flat.startswith(b"typedef"), owner=owner)
+
+    def _plain_function(self, words: bytes) -> str | None:
+        """The name of a function whose head is names and one list of parameters, as most are."""
+        plain = _PLAIN_FUNCTION.match(words)
+        if plain is None or plain[1] in _NOT_NAMES or self._type.search(words, 0, plain.end(1)) is not None:
+            return None
+        before = words[: plain.end(1)]
+        if b"return" in before or b"operator" in before or before.startswith(b"typedef"):
+            return None
+        return plain[1].decode(errors="replace")
 
     def _classified(self, flat: bytes) -> tuple[str, str]:
         """Name and kind of what a statement with a brace behind it defines.
@@ -464,6 +474,7 @@ class _Head:
     owner: str = ""
 
 
+_PLAIN_FUNCTION = compiled(rb"[\w\s*&\x80-\xff]*(?<![\w\x80-\xff])(" + NAME + rb")\s*+\([^()]*+\)\Z")
 _VALUE = compiled(rb"(?<![=!<>+*/%&|^-])(?<!operator)(?<!operator )=(?![=>])|=>|\breturn\b|,\s*\Z")
 _AFTER_TYPE = compiled(rb"[\w*&>\x01\x05\]]\Z")
 _CATCH = compiled(rb"\s*+catch\s*+(?=\()")
