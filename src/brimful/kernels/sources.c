@@ -25,6 +25,17 @@ static inline int64_t find_byte(const uint8_t *text, int64_t size, int64_t from,
     return found ? found - text : size;
 }
 
+/* The first byte from a place on that is marked, or `size`: 64 are looked at together. */
+static inline int64_t next_marked(const uint8_t *text, int64_t size, int64_t at, const marking *marks)
+{
+    for (; at < size; at += 64) {
+        uint64_t bits = lowest_bits(text + at, size - at, marks);
+        if (bits)
+            return at + __builtin_ctzll(bits);
+    }
+    return size;
+}
+
 /* Behind the end of a comment between slashes and asterisks whose text begins here. */
 static int64_t past_block(const uint8_t *text, int64_t size, int64_t at)
 {
@@ -149,12 +160,12 @@ EXPORT int64_t mask_source(const uint8_t *text, int64_t size, const uint16_t *re
                            int64_t *starts, int64_t *ends, uint8_t *kinds, uint8_t *code)
 {
     int64_t count = 0;
+    uint8_t begins[256]; /* by byte: may anything begin with it? */
+    for (int byte = 0; byte < 256; byte++)
+        begins[byte] = readers[byte] > 0;
+    marking marks = marking_of(begins);
     memcpy(code, text, (size_t)size);
-    for (int64_t at = 0; at < size;) {
-        if (!readers[text[at]]) {
-            at++;
-            continue;
-        }
+    for (int64_t at = 0; (at = next_marked(text, size, at, &marks)) < size;) {
         int64_t end = past_token(text, size, at, readers[text[at]]);
         if (end < 0)
             return UNTOLD;
@@ -180,26 +191,30 @@ EXPORT int64_t pair_brackets(const uint8_t *code, int64_t size, const int8_t *tu
 {
     int64_t count = 0, open = -1; /* the last one that is open; closes[open] is the one before it until it is closed */
     int32_t depth = 0;
-    for (int64_t at = 0; at < size; at++) {
-        int8_t turn = turns[code[at]];
-        if (!turn)
-            continue;
-        if (count == most)
-            return most + 1;
-        places[count] = at;
-        depths[count] = depth;
-        depth += turn;
-        closes[count] = -1;
-        if (turn > 0) {
-            closes[count] = open;
-            open = count;
-        } else if (open >= 0) {
-            int64_t before = closes[open];
-            closes[open] = at;
-            open = before;
+    uint8_t turning[256];
+    for (int byte = 0; byte < 256; byte++)
+        turning[byte] = turns[byte] != 0;
+    marking marks = marking_of(turning);
+    for (int64_t block = 0; block < size; block += 64)
+        for (uint64_t bits = lowest_bits(code + block, size - block, &marks); bits; bits &= bits - 1) {
+            int64_t at = block + __builtin_ctzll(bits);
+            int8_t turn = turns[code[at]];
+            if (count == most)
+                return most + 1;
+            places[count] = at;
+            depths[count] = depth;
+            depth += turn;
+            closes[count] = -1;
+            if (turn > 0) {
+                closes[count] = open;
+                open = count;
+            } else if (open >= 0) {
+                int64_t before = closes[open];
+                closes[open] = at;
+                open = before;
+            }
+            count++;
         }
-        count++;
-    }
     depths[count] = depth;
     while (open >= 0) {
         int64_t before = closes[open];
@@ -275,13 +290,15 @@ static int branch_of(const uint8_t *text, int64_t start, int64_t end)
     return 0;
 }
 
-static int is_even(const uint8_t *code, int64_t start, int64_t end)
+static int is_even(const uint8_t *code, int64_t start, int64_t end, const marking *marks)
 {
     int64_t braces = 0, rounds = 0;
-    for (int64_t at = start; at < end; at++) {
-        braces += (code[at] == '{') - (code[at] == '}');
-        rounds += (code[at] == '(') - (code[at] == ')');
-    }
+    for (int64_t block = start; block < end; block += 64)
+        for (uint64_t bits = lowest_bits(code + block, end - block, marks); bits; bits &= bits - 1) {
+            uint8_t sign = code[block + __builtin_ctzll(bits)];
+            braces += (sign == '{') - (sign == '}');
+            rounds += (sign == '(') - (sign == ')');
+        }
     return !braces && !rounds;
 }
 
@@ -294,6 +311,8 @@ EXPORT int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int6
                             int64_t *starts_of, int64_t *ends_of)
 {
     int64_t depth = 0, found = 0;
+    uint8_t counted[256] = {['('] = 1, [')'] = 1, ['{'] = 1, ['}'] = 1};
+    marking marks = marking_of(counted);
     for (int64_t token = 0; token < count; token++) {
         int branch = kinds[token] == DIRECTIVE_KIND ? branch_of(text, starts[token], ends[token]) : 0;
         if (branch == IF || branch == IF_ZERO) {
@@ -307,7 +326,7 @@ EXPORT int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int6
             depth--;
             int64_t branches = 0, uneven = 0, last = token;
             while (before[last] >= 0) {
-                uneven |= !is_even(code, ends[before[last]], starts[last]);
+                uneven |= !is_even(code, ends[before[last]], starts[last], &marks);
                 last = before[last];
                 branches++;
             }
@@ -330,14 +349,20 @@ EXPORT int64_t find_stops(const uint8_t *code, int64_t size, const int8_t *turns
                           int64_t *places)
 {
     int64_t count = 0, depth = 0, least = 0;
-    for (int64_t at = since; at < size; at++) {
-        depth += turns[code[at]];
-        least = depth < least ? depth : least;
-        if (code[at] != ';' || depth != least)
-            continue;
-        if (count == most)
-            return most + 1;
-        places[count++] = at;
-    }
+    uint8_t turning[256];
+    for (int byte = 0; byte < 256; byte++)
+        turning[byte] = turns[byte] || byte == ';';
+    marking marks = marking_of(turning);
+    for (int64_t block = since; block < size; block += 64)
+        for (uint64_t bits = lowest_bits(code + block, size - block, &marks); bits; bits &= bits - 1) {
+            int64_t at = block + __builtin_ctzll(bits);
+            depth += turns[code[at]];
+            least = depth < least ? depth : least;
+            if (code[at] != ';' || depth != least)
+                continue;
+            if (count == most)
+                return most + 1;
+            places[count++] = at;
+        }
     return count;
 }

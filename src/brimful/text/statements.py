@@ -143,6 +143,7 @@ class _Reader:
         self.found = []
         scopes: list[_Scope] = []
         code = self._code
+        outside = _Scope(len(code), "", "")
         self._signs = signs = [sign.start() for sign in _SIGNS.finditer(code, begin, end)]
         at = 0
         while at < len(signs):
@@ -150,7 +151,7 @@ class _Reader:
             while scopes and place > scopes[-1].close:
                 scopes.pop()
             sign = code[place]
-            scope = scopes[-1] if scopes else _Scope(len(code), "", "")
+            scope = scopes[-1] if scopes else outside
             if sign == _CLOSE:
                 at, begin = at + 1, place + 1
             elif sign == _SEMICOLON:
