@@ -38,7 +38,7 @@ NAMES = st.dictionaries(st.text("ab\u00e9_1", min_size=1, max_size=5).map(str.en
 def page_of(found):
     """The names with their columns, as a page."""
     names = sorted(found)
-    columns = [np.sort(np.array(found[name], np.int64) % (1 << 40)) for name in names]
+    columns = [np.sort(np.array(found[name], np.int64) % (1 << 31)) for name in names]
     ended = np.cumsum([len(column) for column in columns])
     packed, _ = kernels.pack_columns(np.concatenate(columns), np.array([0, *ended]))
     return b"\n%b\n" % b"\n".join(names), ended, packed
@@ -122,6 +122,16 @@ def test_names_with_other_pages_are_refused():
         kernels.unite_named([(one, b"tea")])
 
 
+@pytest.mark.parametrize("place", [1 << 31, 1 << 40, (1 << 63) - 1])
+def test_places_beyond_any_segment_are_refused(place):
+    """A place takes four bytes, as no axis is longer; what says more is damaged."""
+    packed, _ = kernels.pack_columns(np.array([5, place]), np.array([0, 2]))
+    pages = kernels.OpenPages([kernels.PackedPage(b"\ntea\n", np.array([2]), packed)])
+    for read in (pages.of, lambda name: kernels.unite_named([(pages, name), (pages, name)])):
+        with pytest.raises(CorruptError, match="no segment reaches"):
+            read(b"tea")
+
+
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=6), st.binary(max_size=80), st.integers(0, 4))
 def test_pages_that_nobody_wrote_are_read_without_harm(ended, packed, missing):
     """Counts and columns of any numbers and bytes give numbers that are there, or an error; nothing else is read."""
@@ -154,8 +164,8 @@ def test_columns_outside_of_their_numbers_are_refused():
 
 @given(st.lists(st.lists(st.lists(st.integers(0, 40)), min_size=3, max_size=3), min_size=1, max_size=10))
 def test_columns_of_segments_become_one_each(groups):
-    """Few groups or many, ascending or not: of each segment all numbers, each once."""
-    given_groups = [kernels.Columns([np.array(column, np.int64) for column in group]) for group in groups]
+    """Few groups or many: of each segment all numbers, each once."""
+    given_groups = [kernels.Columns([np.array(sorted(column), np.int64) for column in group]) for group in groups]
     united = [sorted({number for column in columns for number in column}) for columns in zip(*groups, strict=True)]
     assert [column.tolist() for column in kernels.unite_all(given_groups)] == united
 

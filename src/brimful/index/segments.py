@@ -141,7 +141,7 @@ class OpenPage(kernels.PackedPage):
 
     def of(self, name: bytes) -> Numbers:
         """The positions of one term, none where it is unknown."""
-        return kernels.OpenPages((self,)).of(name)[0]
+        return kernels.OpenPages((self,)).of(name)[0].astype(np.int64)
 
     def beginning(self, prefix: bytes) -> tuple[list[bytes], bool]:
         """The terms that begin so, and whether the next page may have more of them."""

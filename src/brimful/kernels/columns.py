@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from brimful.classes import NamedTuple
 from brimful.errors import CorruptError
-from brimful.kernels import Numbers, address_in, address_of, library, numbers_of, places_of
+from brimful.kernels import Numbers, Places, address_in, address_of, library, numbers_of, places_of
 
 _BITS = 7  # of a packed number in each byte
 
 _MOST_UNITED = 8  # columns at once: many short ones are sorted
 
-_SAYS_MORE = "a page of terms says that it has more positions than it holds; index the sources again"
+_SAYS_MORE = (
+    "a page of terms says that it has more positions than it holds, or some where no segment reaches; "
+    "index the sources again"
+)
 
 
 def pack_numbers(values: NDArray[Any]) -> bytes:
@@ -57,15 +60,18 @@ def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers
     return values
 
 
-class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs room)
-    """Columns of numbers, one for each segment, that remember where a kernel finds them."""
+class Columns(tuple[Places, ...]):  # noqa: SLOT001  (what is remembered needs room)
+    """Columns of places or rows, one for each segment, that remember where a kernel finds them.
+
+    A place on the axis of a segment takes four bytes: indexing has no more for it, and merging makes no longer axis.
+    """
 
     counted: tuple[Columns, Numbers, Numbers] | None = None
     """Where there are many: for which bases rows were counted, which ones, and how often (`CountedRows`)."""
 
-    def __new__(cls, columns: Iterable[Numbers]) -> Self:
-        """The same numbers, of eight bytes each, one after the other."""
-        return super().__new__(cls, (numbers_of(column) for column in columns))
+    def __new__(cls, columns: Iterable[NDArray[Any]]) -> Self:
+        """The same numbers, of four bytes each, one after the other."""
+        return super().__new__(cls, (places_of(column) for column in columns))
 
     @cached_property
     def at(self) -> NDArray[np.uint64]:
@@ -88,24 +94,24 @@ class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs 
         return int(self.sizes.sum())
 
     @classmethod
-    def of(cls, columns: Sequence[Numbers]) -> Columns:
+    def of(cls, columns: Sequence[NDArray[Any]]) -> Columns:
         """Columns that may be such already."""
         return columns if isinstance(columns, Columns) else cls(columns)
 
     @classmethod
-    def cut(cls, values: Numbers, sizes: Numbers) -> Columns:
+    def cut(cls, values: Places, sizes: Numbers) -> Columns:
         """Numbers that lie one after the other as columns of so many each.
 
         >>> [column.tolist() for column in Columns.cut(np.array([5, 7, 9]), np.array([2, 0, 1]))]
         [[5, 7], [], [9]]
         """
-        values, each = numbers_of(values), sizes.tolist()
+        values, each = places_of(values), sizes.tolist()
         bounds = [0, *accumulate(each)]
         if min(each, default=0) < 0 or bounds[-1] > len(values):
             raise ValueError("columns must lie inside of their numbers")
         made = super().__new__(cls, [values[first:last] for first, last in pairwise(bounds)])
         at = address_of(values)
-        made.__dict__["at"] = np.array([at + 8 * first for first in bounds[:-1]], np.uint64)
+        made.__dict__["at"] = np.array([at + 4 * first for first in bounds[:-1]], np.uint64)
         made.__dict__["sizes"], made.__dict__["total"] = sizes, bounds[-1]
         return made
 
@@ -140,7 +146,7 @@ class OpenPages:
     def of(self, name: bytes) -> Columns:
         """The numbers that each has for a name."""
         before, counts, total = self._find(name)
-        values = np.empty(total, np.int64)
+        values = np.empty(total, np.int32)
         made = library().unpack_in_pages(
             self._at, self._count, address_of(before), address_of(counts), address_of(values)
         )
@@ -200,15 +206,20 @@ class PackedPage:
 
 
 def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
-    """Columns as one, ascending, each number once."""
-    if 0 < len(columns) <= _MOST_UNITED:
-        (united,) = unite_all([Columns((column,)) for column in columns])
-        return united
-    return _sorted_once(columns)
+    """Columns as one, ascending, each number once.
+
+    >>> unite([np.array([5, 1]), np.array([2, 5])]).tolist()
+    [1, 2, 5]
+    """
+    whole = np.concatenate([_NONE, *columns])
+    whole.sort(kind="stable")
+    keep = np.ones(len(whole), np.bool_)
+    np.not_equal(whole[1:], whole[:-1], out=keep[1:])
+    return whole[keep]
 
 
 def unite_all(groups: Sequence[Columns]) -> Columns:
-    """Several columns of each segment as one of each, ascending, each number once.
+    """Several ascending columns of each segment as one of each, each number once.
 
     >>> ones, twos = Columns([np.array([1])] * 2), Columns([np.array([2]), np.array([5])])
     >>> [column.tolist() for column in unite_all([twos, ones])]
@@ -216,8 +227,16 @@ def unite_all(groups: Sequence[Columns]) -> Columns:
     """
     if any(len(group) != len(groups[0]) for group in groups):
         raise ValueError("every group needs a column of each segment")
-    united = _united(np.array([group.at for group in groups]), np.array([group.sizes for group in groups]))
-    return united or Columns([_sorted_once(columns) for columns in zip(*groups, strict=True)])
+    while len(groups) > _MOST_UNITED:
+        groups = [unite_all(groups[first : first + _MOST_UNITED]) for first in range(0, len(groups), _MOST_UNITED)]
+    count, segments = len(groups), len(groups[0])
+    columns, sizes = np.array([group.at for group in groups]), np.array([group.sizes for group in groups])
+    own, made = np.empty(2 * count, np.int64), np.empty(segments, np.int64)
+    out, room = np.empty(int(sizes.sum()), np.int32), np.empty(int(sizes.sum(axis=0).max(initial=0)), np.int32)
+    given = (address_of(columns), address_of(sizes), count, segments)
+    rooms = (address_of(own), address_of(own) + 8 * count, address_of(room))
+    library().unite_columns(*given, *rooms, address_of(out), address_of(made))
+    return Columns.cut(out, made)
 
 
 def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Columns] = ()) -> Columns:
@@ -245,49 +264,15 @@ def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Colum
         raise CorruptError(_SAYS_MORE)
     at, sizes = (np.concatenate([getattr(each, name) for each in beside] or [_NONE]) for name in ("at", "sizes"))
     whole = total + sum(each.total for each in beside)
-    room, out, made = np.empty(total + whole, np.int64), np.empty(whole, np.int64), np.empty(segments, np.int64)
+    room, out, made = np.empty(total + whole, np.int32), np.empty(whole, np.int32), np.empty(segments, np.int64)
     others = (address_of(at), address_of(sizes), len(beside), segments)
-    rooms = (address_of(room), address_of(room) + 8 * total, address_of(out), address_of(made))
-    united = library().unite_in_pages(address_of(pages), *places, len(found), *others, *rooms)
-    if united == -_MORE:
+    rooms = (address_of(room), address_of(room) + 4 * total, address_of(out), address_of(made))
+    if library().unite_in_pages(address_of(pages), *places, len(found), *others, *rooms) < 0:
         raise CorruptError(_SAYS_MORE)
-    if united < 0:
-        return unite_all([*beside, *(pages.of(name) for pages, name in found)])
     return Columns.cut(out, made)
 
 
-_NONE, _MORE = np.zeros(0, np.int64), 2
-
-
-def _united(columns: NDArray[np.uint64], sizes: Numbers) -> Columns | None:
-    """Columns that lie in memory, of a row each, as one of each segment; None where one of them does not ascend."""
-    count, segments = columns.shape
-    if count > _MOST_UNITED:
-        parts = [
-            _united(columns[first : first + _MOST_UNITED], sizes[first : first + _MOST_UNITED])
-            for first in range(0, count, _MOST_UNITED)
-        ]
-        whole = [part for part in parts if part is not None]
-        if len(whole) < len(parts):
-            return None
-        return _united(np.array([part.at for part in whole]), np.array([part.sizes for part in whole]))
-    columns, sizes = np.ascontiguousarray(columns), np.ascontiguousarray(sizes)
-    own, made = np.empty(2 * count, np.int64), np.empty(segments, np.int64)
-    of_each = sizes.sum(axis=0)
-    out, room = np.empty(int(of_each.sum()), np.int64), np.empty(int(of_each.max(initial=0)), np.int64)
-    given = (address_of(columns), address_of(sizes), count, segments)
-    rooms = (address_of(own), address_of(own) + 8 * count, address_of(room))
-    if library().unite_columns(*given, *rooms, address_of(out), address_of(made)) < 0:
-        return None
-    return Columns.cut(out, made)
-
-
-def _sorted_once(columns: Sequence[NDArray[Any]]) -> Numbers:
-    whole = np.concatenate([np.zeros(0, np.int64), *columns])
-    whole.sort(kind="stable")
-    keep = np.ones(len(whole), np.bool_)
-    np.not_equal(whole[1:], whole[:-1], out=keep[1:])
-    return whole[keep]
+_NONE = np.zeros(0, np.int64)
 
 
 _NOTHING = (0,) * 6
@@ -380,8 +365,8 @@ NO_TREE = _NOTHING
 class HeadingTree:
     """The headings of a segment, where they stand and which one each is under: their number for none."""
 
-    def __init__(self, starts: Numbers, ends: Numbers, parents: Numbers, bases: Numbers) -> None:
-        self.starts, self.ends, self.parents, self._bases = map(numbers_of, (starts, ends, parents, bases))
+    def __init__(self, starts: Places, ends: Places, parents: Places, bases: Places) -> None:
+        self.starts, self.ends, self.parents, self._bases = map(places_of, (starts, ends, parents, bases))
         if not (len(starts) == len(ends) == len(parents) > 0 and len(bases)):
             raise ValueError("every heading needs an end and a parent, and there must be extents")
         if int(self.parents.min()) < 0:
@@ -430,7 +415,7 @@ class CountedRows:
         """How many rows have anything."""
         return self._known
 
-    def add(self, columns: Sequence[Numbers], *, weight: int) -> None:
+    def add(self, columns: Sequence[NDArray[Any]], *, weight: int) -> None:
         """Count so much for every position."""
         positions = Columns.of(columns)
         if len(positions) != self._segments or weight < 1:

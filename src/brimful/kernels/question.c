@@ -5,10 +5,10 @@
 
 #include "places.h"
 
-EXPORT void count_inside(const int64_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
+EXPORT void count_inside(const int32_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
                          const int64_t *ends, const int64_t *bounds, int64_t weight, int64_t *counts);
-EXPORT int64_t add_to_rows(const int64_t *const *positions, const int64_t *sizes, int64_t segments,
-                           const int64_t *const *bases, const int64_t *const *rows, const int64_t *extents,
+EXPORT int64_t add_to_rows(const int32_t *const *positions, const int64_t *sizes, int64_t segments,
+                           const int32_t *const *bases, const int32_t *const *rows, const int64_t *extents,
                            int64_t weight, int64_t *counts, int64_t *known, int64_t count);
 EXPORT int64_t add_rows(const int64_t *rows, const int64_t *times, int64_t size, int64_t weight, int64_t *counts,
                         int64_t *known, int64_t count);
@@ -25,9 +25,9 @@ typedef struct {
  * number of the first of them. Of each block its row and its first unit, of each row whether it is made of records. */
 typedef struct {
     int64_t segments;
-    const int64_t *const *bases, *const *rows;
+    const int32_t *const *bases, *const *rows;
     const int64_t *extents;
-    const int64_t *const *block_starts;
+    const int32_t *const *block_starts;
     const int64_t *blocks, *block_numbers;
     int64_t all_blocks;
     const int32_t *block_rows;
@@ -69,11 +69,11 @@ static int64_t add_to_blocks(const corpus *whole, const group *own, double gain,
                              int64_t count)
 {
     for (int64_t segment = 0; segment < whole->segments; segment++) {
-        const int64_t *column = own->positions[segment], *starts = whole->block_starts[segment];
+        const int32_t *column = own->positions[segment], *starts = whole->block_starts[segment];
         int64_t size = own->sizes[segment], blocks = whole->blocks[segment], block = 0;
         for (int64_t at = 0; at < size;) {
-            block = not_below(starts, blocks, block, column[at] + 1) - 1;
-            at = block + 1 < blocks ? not_below(column, size, at, starts[block + 1]) : size;
+            block = place_not_below(starts, blocks, block, (int64_t)column[at] + 1) - 1;
+            at = block + 1 < blocks ? place_not_below(column, size, at, starts[block + 1]) : size;
             if (block >= 0)
                 count = add_to_block(whole->block_numbers[segment] + block, gain, worth, touched, count);
             else
@@ -304,13 +304,13 @@ static int64_t find_above(const tree *trees, int64_t segments, const candidates 
         for (int64_t unit = units->bounds[segment]; unit < units->bounds[segment + 1]; unit++) {
             int64_t above = heads, begin = units->starts[unit];
             if (heads) {
-                after = not_below(own->ends, heads, after, begin + 1);
+                after = place_not_below(own->ends, heads, after, begin + 1);
                 int64_t next = after < heads ? after : heads - 1;
                 above = after - 1;
                 if (own->starts[next] >= begin && own->starts[next] < units->ends[unit])
                     above = own->parents[next];
                 else if (above >= 0) {
-                    extent = not_below(own->bases, own->extents, extent, begin + 1);
+                    extent = place_not_below(own->bases, own->extents, extent, begin + 1);
                     if (own->starts[above] < own->bases[extent ? extent - 1 : own->extents - 1])
                         above = -1;
                 }
@@ -417,19 +417,19 @@ EXPORT int64_t find_defining(const corpus *whole, const tree *trees, const candi
     int64_t made = 0, *places = out + most, *owners = places + most, *heads = owners + most;
     for (int64_t word = 0; word < words; word++)
         for (int64_t segment = 0; segment < whole->segments; segment++) {
-            const int64_t *column = groups[word].positions ? groups[word].positions[segment] : NULL;
+            const int32_t *column = groups[word].positions ? groups[word].positions[segment] : NULL;
             const tree *own = trees + segment;
             int64_t size = column ? groups[word].sizes[segment] : 0, unit = units->bounds[segment];
             int64_t last = units->bounds[segment + 1], after = 0;
             if (!own->heads && !anywhere[word])
                 continue;
             for (int64_t at = 0; at < size && unit < last; unit++) {
-                unit = not_below(units->ends, last, unit, column[at] + 1);
+                unit = not_below(units->ends, last, unit, (int64_t)column[at] + 1);
                 if (unit >= last)
                     break;
-                at = not_below(column, size, at, units->starts[unit]);
+                at = place_not_below(column, size, at, units->starts[unit]);
                 for (; at < size && column[at] < units->ends[unit]; at++) {
-                    after = not_below(own->starts, own->heads, after, column[at] + 1);
+                    after = place_not_below(own->starts, own->heads, after, (int64_t)column[at] + 1);
                     int64_t head = after && column[at] < own->ends[after - 1] ? after - 1 : -1;
                     if (head < 0 && !anywhere[word])
                         continue;
@@ -463,14 +463,14 @@ EXPORT int64_t count_runs(const corpus *whole, const candidates *units, const gr
         made = 0;
         for (int64_t word = 0; word < words; word++)
             for (int64_t segment = 0; groups[word].positions && segment < whole->segments; segment++) {
-                const int64_t *column = groups[word].positions[segment];
+                const int32_t *column = groups[word].positions[segment];
                 int64_t size = groups[word].sizes[segment], unit = units->bounds[segment];
                 int64_t last = units->bounds[segment + 1];
                 for (int64_t at = 0; at < size && unit < last; unit++) {
-                    unit = not_below(units->ends, last, unit, column[at] + 1);
+                    unit = not_below(units->ends, last, unit, (int64_t)column[at] + 1);
                     if (unit >= last)
                         break;
-                    at = not_below(column, size, at, units->starts[unit]);
+                    at = place_not_below(column, size, at, units->starts[unit]);
                     for (; at < size && column[at] < units->ends[unit]; at++, made++)
                         if (is_second) {
                             int64_t to = begins[unit]++;

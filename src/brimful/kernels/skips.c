@@ -6,7 +6,7 @@
 enum { MOST_UNITED = 8 };
 
 /* In columns.c. */
-int64_t unite_few(const int64_t **columns, int64_t *sizes, int64_t count, int64_t *out, int64_t *room);
+int64_t unite_few(const int32_t **columns, int64_t *sizes, int64_t count, int32_t *out, int32_t *room);
 
 enum { AT_ONCE = 64 };
 
@@ -184,11 +184,12 @@ static int64_t begin_of(const uint8_t *packed, int64_t size, int64_t number)
 }
 
 /* Unpack one column of each page, behind so many numbers: each number with those of its column before it added. `values`
- * gets them all, one column after the other. Returns how many there are, which is less where bytes end before. */
+ * gets them all, one column after the other. Returns how many there are, which is less where bytes end before, or where
+ * a position lies further on an axis than any segment reaches. */
 EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *before, const int64_t *counts,
-                               int64_t *values)
+                               int32_t *values)
 {
-    int64_t *out = values;
+    int32_t *out = values;
     for (int64_t at = 0; at < count; at++) {
         if (!counts[at])
             continue;
@@ -212,8 +213,10 @@ EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *
                     value |= (uint64_t)packed[byte] << shift;
                 byte++;
             }
+            if (value > INT32_MAX - total)
+                break;
             total += value;
-            out[made++] = (int64_t)total;
+            out[made++] = (int32_t)total;
         }
         out += made;
     }
@@ -224,20 +227,20 @@ EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *
  * ascending, each number once. Name n has the pages from pages[n * segments] on; what is beside has the columns from
  * beside[i * segments] on, of such `sizes`. No more than MOST_UNITED columns are united. `values` has room for all that
  * is unpacked, `room` and `out` for all numbers; `made` gets how many there are of each segment. Returns how many there
- * are; -1 where a column does not ascend, -2 where a page says more than it has. */
+ * are; -1 where a page says more than it has. */
 EXPORT int64_t unite_in_pages(const page *pages, const int64_t *before, const int64_t *counts, int64_t names,
-                              const int64_t *const *beside, const int64_t *sizes, int64_t others, int64_t segments,
-                              int64_t *values, int64_t *room, int64_t *out, int64_t *made)
+                              const int32_t *const *beside, const int64_t *sizes, int64_t others, int64_t segments,
+                              int32_t *values, int32_t *room, int32_t *out, int64_t *made)
 {
-    const int64_t *columns[MOST_UNITED];
+    const int32_t *columns[MOST_UNITED];
     int64_t lengths[MOST_UNITED], total = 0, wanted = 0;
     for (int64_t at = 0; at < names * segments; at++)
         wanted += counts[at];
     if (unpack_in_pages(pages, names * segments, before, counts, values) != wanted)
-        return -2;
+        return -1;
     for (int64_t segment = 0; segment < segments; segment++) {
         int64_t some = 0, at = 0;
-        const int64_t *own = values;
+        const int32_t *own = values;
         for (int64_t other = 0; other < others; other++)
             if (sizes[other * segments + segment]) {
                 columns[some] = beside[other * segments + segment];
@@ -252,8 +255,6 @@ EXPORT int64_t unite_in_pages(const page *pages, const int64_t *before, const in
             }
         }
         made[segment] = unite_few(columns, lengths, some, out + total, room);
-        if (made[segment] < 0)
-            return -1;
         total += made[segment];
     }
     return total;

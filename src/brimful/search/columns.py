@@ -298,7 +298,7 @@ class CorpusColumns:
         found: _WeighedPlaces | None = self._kept.get(forms)
         if found is None:
             made = self._weighed(forms)
-            sizes = [8 * placed.total for _, placed in made]
+            sizes = [4 * placed.total for _, placed in made]
             sizes += [16 * len(self.documents) for _, placed in made if is_common(placed, len(self.documents))]
             found = self._kept.keep(forms, made, size=sum(sizes))
         return found
@@ -364,7 +364,7 @@ class CorpusColumns:
 
     # ---- units
 
-    def units_of(self, places: Sequence[Numbers]) -> Ids:
+    def units_of(self, places: Columns) -> Ids:
         """The unit of each position, segment by segment, ascending."""
         found = [
             segment.starts.searchsorted(positions.astype(segment.starts.dtype), side="right") - 1 + segment.first
@@ -383,7 +383,7 @@ class CorpusColumns:
         """Where everything lies that a question is asked of, as kernels are told."""
         bounds = self.block_firsts.searchsorted([segment.first for segment in self.segments] + [len(self)])
         starts = [
-            segment.starts[self.block_firsts[first:last] - segment.first].astype(np.int64)
+            segment.starts[self.block_firsts[first:last] - segment.first]
             for segment, (first, last) in zip(self.segments, pairwise(bounds.tolist()), strict=True)
         ]
         return CorpusPlaces(
@@ -407,7 +407,7 @@ class CorpusColumns:
         number, start = int(self.documents.numbers[self.rows[unit]]), int(self.offsets[unit])
         return self.snapshot.read(number, start, start + int(self.sizes[unit]))
 
-    def document_counts(self, places: Sequence[Numbers]) -> Numbers:
+    def document_counts(self, places: Columns) -> Numbers:
         """How many of the positions lie in each document, by row."""
         counted = self.counted_documents()
         counted.add(places, weight=1)
@@ -502,11 +502,11 @@ class CorpusColumns:
         if number not in self._trees:
             segment = self.segments[number]
             starts, ends, _ = segment.view.heads
-            bases = segment.view.extents.bases
+            bases = self._extents[0][number]
             self._trees[number] = HeadingTree(starts, ends, self._parents(segment), bases) if len(starts) else None
         return self._trees[number]
 
-    def _parents(self, segment: _SegmentUnits) -> Numbers:
+    def _parents(self, segment: _SegmentUnits) -> NDArray[np.int32]:
         """The heading above each heading of a segment, within its document; their number for none."""
         name = f"parents {segment.view.number}"
         return self._taken(name, _before, make=partial(_parents, segment), arrays=lambda made: [made])
@@ -705,7 +705,7 @@ def _joined(columns: Sequence[Numbers]) -> Numbers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
 
-def _parents(segment: _SegmentUnits) -> Numbers:
+def _parents(segment: _SegmentUnits) -> NDArray[np.int32]:
     """The heading above each heading of a segment, within its document; their number for none."""
     starts, _, levels = segment.view.heads
     count = len(starts)
@@ -721,7 +721,7 @@ def _parents(segment: _SegmentUnits) -> Numbers:
     return np.where(same, above, count).astype(np.int32)
 
 
-def _before(parents: Numbers) -> Numbers:
+def _before(parents: NDArray[np.int32]) -> NDArray[np.int32]:
     """The column itself; a ValueError where one stands under another that does not come before it."""
     count = len(parents)
     if parents.dtype != np.int32 or not ((parents < np.arange(count)) | (parents == count)).all():
@@ -764,7 +764,7 @@ def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP
     lengths = [len(term) - _shared(term, after) for term, after in zip(terms, [*terms[1:], b""], strict=True)]
     found = []
     for number in range(len(columns.segments)):
-        here = [Places(np.zeros(len(column[number]), np.int64), column[number]) for column in placed]
+        here = [Places(np.zeros(len(column[number]), np.int64), column[number].astype(np.int64)) for column in placed]
         found.append(sequence(here, lengths=lengths, gap_bytes=gap).starts)
     return Columns(found)
 

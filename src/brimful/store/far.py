@@ -127,7 +127,7 @@ class StoredTerms:
         found: Columns | None = self._kept.get(term)
         if found is None:
             made = self._places(term)
-            found = self._kept.keep(term, made, size=8 * made.total)
+            found = self._kept.keep(term, made, size=4 * made.total)
         return found
 
     def all_places(self, terms: Sequence[bytes], beside: Sequence[Columns]) -> Columns:

@@ -248,7 +248,7 @@ class SegmentView(Protocol):
     def positions(self, term: bytes) -> Numbers:
         """Where a term stands in live text, ascending."""
 
-    def is_live(self, positions: Numbers) -> NDArray[np.bool_]:
+    def is_live(self, positions: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which positions lie in live text."""
 
     def count(self, term: bytes) -> int:

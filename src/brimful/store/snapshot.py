@@ -362,7 +362,7 @@ class StoredSegment:
         place = bisect_right(self.firsts, term) - 1
         return self.page(place).of(term) if place >= 0 else _NOTHING
 
-    def is_live(self, positions: Numbers) -> NDArray[np.bool_]:
+    def is_live(self, positions: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which positions lie in live text."""
         bases, ends, *_ = self.extents
         at = bases.searchsorted(positions, side="right") - 1
