@@ -154,33 +154,28 @@ class OpenPages:
             raise CorruptError(_SAYS_MORE)
         return Columns.cut(values, counts)
 
-    def beginning(self, prefix: bytes) -> list[tuple[bytes, bool]]:
-        """Of each the names that begin so, a newline between them, and whether the page behind it may have more.
+    def beginning(self, prefix: bytes) -> list[bytes]:
+        """The names that begin so, page after page."""
+        bounds = self._beginning(prefix).tolist()
+        texts = [page.names[first + 1 : last] for page, (first, last) in zip(self._kept, bounds, strict=True) if page]
+        joined = b"\n".join(filter(None, texts))
+        return joined.split(b"\n") if joined else []
 
-        A page whose names all come before such ones says so too.
-        """
-        bounds = np.empty((self._count, 2), np.int64)
-        library().find_beginnings(self._at, self._count, prefix, len(prefix), address_of(bounds))
-        found = []
-        for page, (first, last) in zip(self._kept, bounds.tolist(), strict=True):
-            names = b"" if page is None else page.names
-            found.append((names[first + 1 : last], last == len(names) - 1))
-        return found
-
-    def near(self, prefix: bytes, letters: int, *, longer: int) -> tuple[list[bytes], list[bool]]:
-        """Names that begin so and may have so many letters, or that many more or less, each once; and as `beginning`.
+    def near(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:
+        """Names that begin so and may have so many letters, or that many more or less, page after page.
 
         Of names that are not in letters of ASCII, only those with an apostrophe or beyond ASCII.
         """
+        bounds = self._beginning(prefix)
+        room = np.empty(int((bounds[:, 1] - bounds[:, 0]).sum()), np.uint8)
+        made = library().near_names(self._at, self._count, address_of(bounds), letters, longer, address_of(room))
+        return room[: made - 1].tobytes().split(b"\n") if made else []
+
+    def _beginning(self, prefix: bytes) -> Numbers:
+        """Between which newlines of each page the names stand that begin so."""
         bounds = np.empty((self._count, 2), np.int64)
         library().find_beginnings(self._at, self._count, prefix, len(prefix), address_of(bounds))
-        edges = bounds.tolist()
-        goes_on = [
-            last == len(page.names) - 1 if page else True for page, (_, last) in zip(self._kept, edges, strict=True)
-        ]
-        room = np.empty(sum(last - first for first, last in edges), np.uint8)
-        made = library().near_names(self._at, self._count, address_of(bounds), letters, longer, address_of(room))
-        return list(set(room[: made - 1].tobytes().split(b"\n"))) if made else [], goes_on
+        return bounds
 
     def _find(self, name: bytes) -> tuple[Numbers, Numbers, int]:
         """How many numbers stand before those of a name in each, how many it has, and how many that are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import log
 from typing import Final, Literal, Protocol
@@ -31,7 +31,7 @@ class Words(Protocol):
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order."""
 
-    def near_names(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:
+    def near_names(self, prefix: bytes, letters: int, *, longer: int) -> Collection[bytes]:
         """Terms that begin so, in any order: all words of so many letters, or that many more or less, among them."""
 
     def endings(self, suffix: bytes) -> list[bytes]:
@@ -58,7 +58,7 @@ class CountedWords:
         first = bisect.bisect_left(self._names, prefix)
         return self._names[first : bisect.bisect_left(self._names, prefix + b"\xff", lo=first)]
 
-    def near_names(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:  # noqa: ARG002
+    def near_names(self, prefix: bytes, letters: int, *, longer: int) -> Collection[bytes]:  # noqa: ARG002
         """The same."""
         return self.names(prefix)
 
@@ -438,7 +438,7 @@ def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
         one for one in sorted(set(prefixes)) if not any(one != other and one.startswith(other) for other in prefixes)
     ]
     found = [words.near_names(prefix.encode(), len(text), longer=_LONGER_BY) for prefix in kept]
-    names = {name for some in found for name in some} if len(found) > 1 else found[0]
+    names = set[bytes]().union(*found)
     plain = [name for name in names if name.isalpha()]
     others = [name for name in names if not name.isalpha() and (b"'" in name or _is_word(name))]
     sizes = [(abs(len(name) - len(text)), name) for name in plain]

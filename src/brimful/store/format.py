@@ -637,7 +637,7 @@ class BlobReader:
         room = Room(kept_bytes)
         self._blocks = room.keep(self._read_block, size=len)
         self._pages = room.keep(self._read_page, size=lambda page: page.nbytes)
-        self._codes = room.keep(self._read_codes, size=lambda codes: codes.nbytes)
+        self._codes_together = room.keep(self._read_codes, size=lambda codes: codes.nbytes)
         self._cuts = room.keep(self._read_cuts, size=lambda cuts: cuts.nbytes)
 
     def blob(self, key: int) -> bytes:
@@ -738,27 +738,35 @@ class BlobReader:
         column = unpack_sorted(self.blob(key))
         return column.astype(np.uint32) if not len(column) or int(column[-1]) < 1 << 32 else column
 
-    def codes(self, segment: int, place: int) -> Codes:
-        """A blob of unit codes."""
-        return self._codes(key_of(segment, CODES, place))
+    def codes_together(self, segment: int) -> Codes:
+        """The first blob of unit codes, which has all of them where an earlier program wrote it."""
+        return self._codes_together(key_of(segment, CODES))
 
-    def all_codes(self, segment: int, count: int) -> Iterator[list[memoryview | bytes]]:
-        """What the first so many blobs of unit codes hold, a few at a time; none is kept, since who asks keeps them."""
-        for first in range(0, count, _BLOBS_AT_ONCE):
-            keys = [key_of(segment, CODES, place) for place in range(first, min(first + _BLOBS_AT_ONCE, count))]
-            if self.is_far:  # where lengths are looked at before anything comes
-                self.expect(keys)
-                found = None
-            else:
-                found = self._cursor.fetch(
-                    "SELECT key, data, seal FROM blobs WHERE key >= ? AND key <= ? ORDER BY key", (keys[0], keys[-1])
-                )
-            if found is None or [key for key, _, _ in found] != keys:  # one is missing, or not written yet
-                blobs: Iterator[tuple[int, bytes]] = ((key, self.blob(key)) for key in keys)
-            else:
-                blobs = _checked(found)
+    def codes(self, segment: int, places: Sequence[int]) -> Iterator[list[memoryview | bytes]]:
+        """What some blobs of unit codes hold, a few at a time; none is kept: whoever asks for all of them keeps them.
+
+        The places ascend. Codes of a question's units lie in a hundred blobs of a large corpus, and few are needed again.
+        """
+        for first in range(0, len(places), _BLOBS_AT_ONCE):
+            keys = [key_of(segment, CODES, place) for place in places[first : first + _BLOBS_AT_ONCE]]
+            blobs = self._together(keys)
             while some := [_codes_in(key, data) for key, data in islice(blobs, _BLOBS_TOGETHER)]:
                 yield some
+
+    def _together(self, keys: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Some blobs by ascending keys, as `blob` gives them, in one statement."""
+        if self.is_far:  # where lengths are looked at before anything comes
+            self.expect(keys)
+            found = []
+        elif keys[-1] - keys[0] == len(keys) - 1:
+            where = "key >= ? AND key <= ? ORDER BY key"
+            found = self._cursor.fetch(f"SELECT key, data, seal FROM blobs WHERE {where}", (keys[0], keys[-1]))  # noqa: S608
+        else:
+            where = f"key IN ({', '.join('?' * len(keys))}) ORDER BY key"
+            found = self._cursor.fetch(f"SELECT key, data, seal FROM blobs WHERE {where}", keys)  # noqa: S608
+        if [key for key, _, _ in found] != keys:  # one is missing, or not written yet
+            return ((key, self.blob(key)) for key in keys)
+        return _checked(found)
 
     def _read_page(self, key: int) -> OpenPage:
         return OpenPage(self.blob(key))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 import warnings
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache, partial
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
-from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places, Postings, read_page
+from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places, Postings, pages_beginning, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.kernels.building import digest
 from brimful.store.claims import Claim
@@ -292,17 +292,18 @@ class StoredSegment:
         if not self._has_codes:
             return None
         if self._are_together:
-            return iter((self._shelf.codes(self.number, 0),))
-        return self._joined_codes(-(-len(self.unit_starts) // BLOB_CODES) or 1)
+            return iter((self._shelf.codes_together(self.number),))
+        return self._joined_codes(range(-(-len(self.unit_starts) // BLOB_CODES) or 1))
 
-    def _joined_codes(self, count: int) -> Iterator[Codes]:
-        """Codes of a few blobs at a time, as one: whoever goes over all of them does so in a tenth of the steps."""
-        whole, place = BLOB_CODES * CODE_BYTES, 0
-        for some in self._shelf.all_codes(self.number, count):
-            for blob in some:
-                place += 1
-                if len(blob) != whole or place == count:
-                    self._checked(len(blob) // CODE_BYTES, place - 1)
+    def _joined_codes(self, places: Sequence[int]) -> Iterator[Codes]:
+        """Codes of a few blobs at a time, as one: whoever goes over many of them does so in a tenth of the steps."""
+        count, following = len(self.unit_starts), iter(places)
+        for some in self._shelf.codes(self.number, places):
+            for blob, place in zip(some, following, strict=False):
+                if len(blob) != CODE_BYTES * min(BLOB_CODES, count - place * BLOB_CODES):
+                    raise CorruptError(
+                        f"segment {self.number} has {count} units, and other codes; index the sources again"
+                    )
             yield np.frombuffer(b"".join(some), np.uint8).reshape(-1, CODE_BYTES)
 
     def codes_of(self, units: Numbers) -> Codes | None:
@@ -310,33 +311,17 @@ class StoredSegment:
         if not self._has_codes:
             return None
         if self._are_together:
-            return self._shelf.codes(self.number, 0)[units]
-        found = np.empty((len(units), CODE_BYTES), np.uint8)
+            return self._shelf.codes_together(self.number)[units]
         places = units // BLOB_CODES
-        firsts = np.flatnonzero(np.diff(places, prepend=-1))
-        if self._shelf.is_far:
-            self._shelf.expect([key_of(self.number, CODES, place) for place in places[firsts].tolist()])
-        for place, low, high in zip(
-            places[firsts].tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(units)], strict=True
-        ):
-            found[low:high] = self._blob_of_codes(place)[units[low:high] - place * BLOB_CODES]
-        return found
-
-    def _blob_of_codes(self, place: int) -> Codes:
-        codes = self._shelf.codes(self.number, place)
-        self._checked(len(codes), place)
-        return codes
-
-    def _checked(self, codes: int, place: int) -> None:
-        """Raise where a blob has more or fewer codes than there are units."""
-        count = len(self.unit_starts)
-        if codes != min(BLOB_CODES, count - place * BLOB_CODES):
-            raise CorruptError(f"segment {self.number} has {count} units, and other codes; index the sources again")
+        is_first = np.diff(places, prepend=-1) > 0
+        rows = (np.cumsum(is_first) - 1) * BLOB_CODES + units % BLOB_CODES  # only the last blob is not whole
+        parts = list(self._joined_codes(places[is_first].tolist()))
+        return np.concatenate(parts)[rows] if parts else np.zeros((0, CODE_BYTES), np.uint8)
 
     @cached_property
     def _are_together(self) -> bool:
         """Whether all codes are one blob, as earlier programs wrote them."""
-        return BLOB_CODES < len(self.unit_starts) == len(self._shelf.codes(self.number, 0))
+        return BLOB_CODES < len(self.unit_starts) == len(self._shelf.codes_together(self.number))
 
     @cached_property
     def firsts(self) -> list[bytes]:
@@ -393,13 +378,8 @@ class StoredSegment:
 
     def names(self, prefix: bytes) -> list[bytes]:
         """The terms that begin so, sorted."""
-        found: list[bytes] = []
-        for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
-            names, goes_on = self.page(place).beginning(prefix)
-            found += names
-            if not goes_on:
-                break
-        return found
+        pages = (self.page(place) for place in pages_beginning(self.firsts, prefix))
+        return list(chain.from_iterable(page.beginning(prefix) for page in pages))
 
     def words(self) -> bytes:
         """The terms of letters, sorted, a newline behind each, those of dead text included."""
@@ -410,9 +390,7 @@ class StoredSegment:
         if not self.dead:
             return self.names(prefix)
         found: list[bytes] = []
-        for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
-            if self.firsts[place] > prefix and not self.firsts[place].startswith(prefix):
-                break
+        for place in pages_beginning(self.firsts, prefix):
             postings = read_page(self._shelf.blob(key_of(self.number, PAGE, place)))
             counts = np.add.reduceat(self.is_live(postings.positions), postings.offsets[:-1], dtype=np.int64)
             names = (postings.names[index] for index in np.flatnonzero(counts).tolist())
