@@ -257,6 +257,10 @@ class CorpusColumns:
         spelled: Spellings | None = self.__dict__.get("_spellings")
         return 0 if spelled is not None and spelled.lacks(term) else self._counted(term)
 
+    def stands(self, term: bytes) -> bool:
+        """Whether a term stands anywhere, in live text or in the name of a document."""
+        return bool(self.census(term)) or self.is_titled(term)
+
     def endings(self, suffix: bytes) -> list[bytes]:
         """All words that end so, by their letters from behind."""
         (text, bounds), wanted = self._backwards, suffix[::-1]
@@ -406,6 +410,19 @@ class CorpusColumns:
         """What a unit says."""
         number, start = int(self.documents.numbers[self.rows[unit]]), int(self.offsets[unit])
         return self.snapshot.read(number, start, start + int(self.sizes[unit]))
+
+    def texts(self, units: Ids) -> list[bytes]:
+        """What some units say, in their order; those that lie together are read together."""
+        _, starts, ends, *_ = self.grid.placed(units)
+        order, found = np.argsort(units), [b""] * len(units)
+        bounds = np.append(units[order].searchsorted(self.firsts), len(units)).tolist()
+        for segment, (low, high) in zip(self.segments, pairwise(bounds), strict=True):
+            if low < high:
+                some = order[low:high]
+                texts = segment.view.texts(starts[some].tolist(), ends[some].tolist())
+                for at, text in zip(some.tolist(), texts, strict=True):
+                    found[at] = text
+        return found
 
     def document_counts(self, places: Columns) -> Numbers:
         """How many of the positions lie in each document, by row."""
@@ -657,6 +674,11 @@ class CorpusColumns:
     def titles(self) -> Postings:
         """Terms of the documents' paths and titles, each with the rows that have it (a row once for each time)."""
         return self._called[1]
+
+    @cached_property
+    def is_titled(self) -> Callable[[bytes], bool]:
+        """Whether the path or title of any document has a term."""
+        return lru_cache(_KEPT_TERMS)(lambda term: len(self.titles.of(term)) > 0)
 
     @cached_property
     def titled(self) -> Callable[[tuple[bytes, ...]], Rows]:

@@ -743,9 +743,10 @@ class BlobReader:
         return self._codes_together(key_of(segment, CODES))
 
     def codes(self, segment: int, places: Sequence[int]) -> Iterator[list[memoryview | bytes]]:
-        """What some blobs of unit codes hold, a few at a time; none is kept: whoever asks for all of them keeps them.
+        """What some blobs of unit codes hold, by ascending places, a few at a time.
 
-        The places ascend. Codes of a question's units lie in a hundred blobs of a large corpus, and few are needed again.
+        None is kept: whoever asks for all of them keeps them, and of a hundred that a question needs over a large
+        corpus the next one needs few.
         """
         for first in range(0, len(places), _BLOBS_AT_ONCE):
             keys = [key_of(segment, CODES, place) for place in places[first : first + _BLOBS_AT_ONCE]]
