@@ -132,8 +132,8 @@ class OpenPage(kernels.PackedPage):
         size, counts, positions = _HEADER.unpack_from(data)
         begin = _HEADER.size + size
         names = b"\n%b\n" % _names(data)  # so that every term stands between two newlines
-        ended = unpack_sorted(data[begin : begin + counts])
-        super().__init__(names, ended, data[begin + counts : begin + counts + positions])
+        middle = min(begin + counts, len(data))
+        super().__init__(names, data, (begin, middle, min(middle + positions, len(data))))
 
     def count(self, name: bytes) -> int:
         """How often a term occurs."""

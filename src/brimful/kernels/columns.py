@@ -119,11 +119,11 @@ class Columns(tuple[Places, ...]):  # noqa: SLOT001  (what is remembered needs r
 class OpenPages:
     """Pages of several segments, of which each would have the same names; a segment may have none.
 
-    A page is its names, sorted, a newline before the first and behind each; how many numbers the columns of the first
-    names have together, up to each; and these columns, packed.
+    A page is its names, sorted, a newline before the first and behind each; how many numbers the column of each has;
+    and these columns, packed.
 
-    >>> packed, ends = pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))
-    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", np.array([2, 3]), packed), None])
+    >>> content = pack_numbers(np.array([2, 1])) + pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))[0]
+    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", content, (0, 2, len(content))), None])
     >>> pages.counts(b"cup").tolist(), [column.tolist() for column in pages.of(b"tea")]
     ([2, 0], [[7], []])
     """
@@ -187,17 +187,23 @@ class OpenPages:
 
 
 class PackedPage:
-    """One of `OpenPages`: memory that a kernel reads, checked."""
+    """One of `OpenPages`: memory that a kernel reads, checked.
 
-    __slots__ = ("_kept", "given", "names", "nbytes")
+    Of the bytes of `content` those from the first to the second of `parts` are the packed counts of the names'
+    columns, and those from there to the third the packed columns.
+    """
 
-    def __init__(self, names: bytes, ended: Numbers, packed: bytes) -> None:
+    __slots__ = ("_content", "given", "names", "nbytes")
+
+    def __init__(self, names: bytes, content: bytes, parts: tuple[int, int, int]) -> None:
+        first, middle, last = parts
         if names[:1] != b"\n" or names[-1:] != b"\n":
             raise ValueError("a newline must stand before the first name and behind each")
-        ended = numbers_of(ended)
-        self.names, self._kept = names, (ended, packed)
-        self.nbytes = len(names) + ended.nbytes + len(packed)
-        self.given = (*_place_of(names), address_of(ended), len(ended), *_place_of(packed))
+        if not 0 <= first <= middle <= last <= len(content):
+            raise ValueError("the parts of a page must lie inside of it")
+        self.names, self._content, self.nbytes = names, content, len(names) + len(content)
+        at = address_in(content)
+        self.given = (address_in(names), len(names), at + first, middle - first, at + middle, last - middle)
 
 
 def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
@@ -237,8 +243,8 @@ def unite_all(groups: Sequence[Columns]) -> Columns:
 def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Columns] = ()) -> Columns:
     """The numbers that several names have, each in pages of the same segments, and others beside them, as one of each.
 
-    >>> packed, ends = pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))
-    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", np.array([2, 3]), packed)])
+    >>> content = pack_numbers(np.array([2, 1])) + pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))[0]
+    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", content, (0, 2, len(content)))])
     >>> [column.tolist() for column in unite_named([(pages, b"cup"), (pages, b"tea")], [Columns([np.array([6])])])]
     [[5, 6, 7, 900]]
     """
@@ -271,11 +277,6 @@ _NONE = np.zeros(0, np.int64)
 
 
 _NOTHING = (0,) * 6
-
-
-def _place_of(content: bytes) -> tuple[int, int]:
-    """Where bytes lie in memory, and how many they are."""
-    return address_in(content), len(content)
 
 
 class _PlacedUnits(NamedTuple):

@@ -32,10 +32,10 @@ static inline int64_t newlines(const uint8_t *text)
 }
 
 /* A page: its names, as lines that ascend bytewise, with a newline before the first and behind each; how many numbers
- * the columns of its first names have together, up to each of them; and the columns, packed. */
+ * the column of each has, packed; and the columns, packed. Of each where it is, and how many bytes. */
 typedef struct {
-    uint64_t names, size;  /* where, and how many bytes */
-    uint64_t ended, terms; /* where, and how many numbers */
+    uint64_t names, size;
+    uint64_t counts, counted;
     uint64_t packed, bytes;
 } page;
 
@@ -129,6 +129,32 @@ EXPORT int64_t near_names(const page *pages, int64_t count, const int64_t *bound
     return made;
 }
 
+/* How many numbers the column of line `line` has, and in `before` how many stand before it; -1 where the page does not say
+ * so, or says more than it has: each number takes a byte at least. */
+static int64_t count_of(const page *own, int64_t line, int64_t *before)
+{
+    const uint8_t *packed = (const uint8_t *)(uintptr_t)own->counts;
+    uint64_t size = own->counted, byte = 0, sum = 0;
+    for (; line >= 0; line--) {
+        uint64_t value = 0;
+        unsigned shift = 0;
+        for (; byte < size && packed[byte] > 0x7F; byte++, shift += 7)
+            value |= shift < 64 ? (uint64_t)(packed[byte] & 0x7F) << shift : 0;
+        if (byte == size)
+            return -1;
+        value |= shift < 64 ? (uint64_t)packed[byte] << shift : 0;
+        byte++;
+        if (value > own->bytes - sum)
+            return -1;
+        sum += value;
+        if (!line) {
+            *before = (int64_t)(sum - value);
+            return (int64_t)value;
+        }
+    }
+    return -1;
+}
+
 /* Which column of each page is that of `name`: how many numbers stand before it, and how many it has, 0 where there is
  * none. A page of no bytes has no names; any other begins and ends with a newline. Returns how many numbers there are,
  * or -1 where a page says more than it has. */
@@ -137,17 +163,10 @@ EXPORT int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *na
 {
     int64_t total = 0;
     for (int64_t at = 0; at < count; at++) {
-        const int64_t *ended = (const int64_t *)(uintptr_t)pages[at].ended;
         const uint8_t *names = (const uint8_t *)(uintptr_t)pages[at].names;
         int64_t line = line_of(names, (int64_t)pages[at].size, name, length);
         before[at] = counts[at] = 0;
-        if (line < 0)
-            continue;
-        if (line >= (int64_t)pages[at].terms)
-            return -1;
-        before[at] = line ? ended[line - 1] : 0;
-        counts[at] = (int64_t)((uint64_t)ended[line] - (uint64_t)before[at]); /* of any numbers: checked below */
-        if (before[at] < 0 || counts[at] < 0 || counts[at] > (int64_t)pages[at].bytes - before[at])
+        if (line >= 0 && (counts[at] = count_of(pages + at, line, before + at)) < 0)
             return -1;
         total += counts[at];
     }

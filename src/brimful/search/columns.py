@@ -493,6 +493,8 @@ class CorpusColumns:
         if allowed is not None:
             kept = allowed[self.rows[near]]
             near, worth = near[kept], worth[kept]
+        if len(near) <= limit:
+            return near
         kept = best_of_all(worth, limit)
         near, worth = near[kept], worth[kept]
         rows, offsets, _ = self.placed(near)

@@ -436,6 +436,7 @@ class PathNames:
 _NUMBERED = compiled(rb"\w*\d\w*")
 _SHOWN = 3  # of units that say the same
 _LOOKED_AT = 400  # of the best places
+_SIZE, _IS_RECORD = 1, 2  # of what is said of such a place, behind its document
 _SHORT = 80  # bytes of a unit that, outside of records, says nothing new where it stands again
 
 
@@ -447,32 +448,27 @@ def repeats(columns: CorpusColumns, units: Ids, rows: Numbers) -> Numbers:
     say the same where they differ in numbers only; of a document whose best records are mostly such, all further ones
     are.
     """
-    records = np.flatnonzero(columns.records[rows])
-    every, (rows, _, sizes) = rows, columns.placed(units[:_LOOKED_AT])
     is_record = columns.records[rows]
-    looked_at = np.flatnonzero(is_record | (_share_size(rows, sizes) & (sizes <= _SHORT)))
+    *_, sizes = columns.placed(units[:_LOOKED_AT])
+    best = (column[:_LOOKED_AT].tolist() for column in (rows, sizes, is_record))
+    places = list(zip(*best, strict=True))
+    alike = Counter(places)
+    looked_at = [
+        at for at, place in enumerate(places) if place[_IS_RECORD] or (place[_SIZE] <= _SHORT and alike[place] > _SHOWN)
+    ]
     if len(looked_at) <= _SHOWN:
         return np.zeros(0, np.int64)
-    rows, is_record = rows[looked_at], is_record[looked_at]
     times: Counter[tuple[int, bytes]] = Counter()
-    again = np.zeros(len(looked_at), np.bool_)
-    texts = columns.texts(units[looked_at])
-    for at, (row, numbered, text) in enumerate(zip(rows.tolist(), is_record.tolist(), texts, strict=True)):
+    again: list[int] = []
+    shares: Counter[int] = Counter()  # of the best records of each document, how many say again less those that do not
+    for at, text in zip(looked_at, columns.texts(units[looked_at]), strict=True):
+        row, _, numbered = places[at]
         shape = (row, _NUMBERED.sub(b"0", text) if numbered else text)
         times[shape] += 1
-        again[at] = times[shape] > _SHOWN
-    own = rows[is_record]
-    mostly = [row for row in set(own.tolist()) if 2 * np.count_nonzero(again[rows == row]) > (own == row).sum()]
-    further = records[records >= _LOOKED_AT]
-    return np.concatenate((looked_at[again], further[np.isin(every[further], mostly)]))
-
-
-def _share_size(rows: Numbers, sizes: Numbers) -> NDArray[np.bool_]:
-    """Whether more units than are shown of one text, of the same document, are as long as each."""
-    order = np.lexsort((sizes, rows))
-    is_new = np.diff(rows[order], prepend=-1) | np.diff(sizes[order], prepend=-1)
-    begins = np.flatnonzero(is_new)
-    counts = np.diff(begins, append=len(order))
-    found = np.zeros(len(order), np.bool_)
-    found[order] = np.repeat(counts > _SHOWN, counts)
-    return found
+        is_again = times[shape] > _SHOWN
+        again += [at] if is_again else []
+        shares[row] += (1 if is_again else -1) if numbered else 0
+    mostly = np.zeros(len(columns.documents), np.bool_)
+    mostly[np.array([row for row, share in shares.items() if share > 0], np.int64)] = True
+    further = _LOOKED_AT + np.flatnonzero(is_record[_LOOKED_AT:] & mostly[rows[_LOOKED_AT:]])
+    return np.concatenate((np.array(again, np.int64), further))

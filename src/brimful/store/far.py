@@ -15,7 +15,7 @@ from itertools import zip_longest
 from typing import Any
 
 from brimful.errors import SettingError
-from brimful.index.segments import pages_beginning
+from brimful.index.segments import OpenPage, pages_beginning
 from brimful.kernels.columns import Columns, OpenPages, unite_all, unite_named
 from brimful.store.format import (
     CARDS,
@@ -25,6 +25,7 @@ from brimful.store.format import (
     LITTLE,
     SECTIONS,
     UNITS,
+    BlobReader,
     ByteLru,
     Room,
     key_of,
@@ -151,9 +152,16 @@ class StoredTerms:
         return self._pages(tuple([bisect_right(segment.firsts, term) - 1 for segment in self._segments]))
 
     def _open(self, places: tuple[int, ...]) -> OpenPages:
-        return OpenPages(
-            [segment.page(place) if place >= 0 else None for segment, place in zip(self._segments, places, strict=True)]
-        )
+        wanted: dict[BlobReader, list[int]] = {}  # which of the segments have a page there
+        for at, (segment, place) in enumerate(zip(self._segments, places, strict=True)):
+            if place >= 0:
+                wanted.setdefault(segment.shelf, []).append(at)
+        pages: list[OpenPage | None] = [None] * len(places)
+        for shelf, some in wanted.items():
+            found = shelf.pages([(self._segments[at].number, places[at]) for at in some])
+            for at, page in zip(some, found, strict=True):
+                pages[at] = page
+        return OpenPages(pages)
 
 
 class ReadAhead:

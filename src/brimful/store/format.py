@@ -472,14 +472,26 @@ class Room:
         >>> louder("tea"), louder("tea"), longer("t"), room.held, louder("cup"), room.held
         ('TEA', 'TEA', 'tt', 5, 'CUP', 5)
         """
+        kept = self.keep_all(lambda keys: [(key, read(key)) for key in keys], size=size)
+        return lambda key: kept((key,))[0]
+
+    def keep_all(
+        self, read: Callable[[Sequence[_Key]], Iterable[tuple[_Key, _Held]]], *, size: Callable[[_Held], int]
+    ) -> Callable[[Sequence[_Key]], list[_Held]]:
+        """The same for several keys, those that are not kept read together.
+
+        >>> kept = Room(9).keep_all(lambda words: [(word, word.upper()) for word in words], size=len)
+        >>> kept(["tea", "cup"]), kept(["cup", "pot"])
+        (['TEA', 'CUP'], ['CUP', 'POT'])
+        """
         kind = next(self._kinds)
 
-        def kept(key: _Key) -> _Held:
-            found: _Held | None = self._kept.get((kind, key))
-            if found is None:
-                made = read(key)  # while others read theirs
-                found = self._kept.keep((kind, key), made, size=size(made))
-            return found
+        def kept(keys: Sequence[_Key]) -> list[_Held]:
+            found: dict[_Key, Any] = {key: self._kept.get((kind, key)) for key in keys}
+            lacking = [key for key, held in found.items() if held is None]
+            for key, made in read(lacking) if lacking else ():  # while others read theirs
+                found[key] = self._kept.keep((kind, key), made, size=size(made))
+            return [found[key] for key in keys]
 
         return kept
 
@@ -636,7 +648,7 @@ class BlobReader:
         self._columns: dict[int, int] = {}  # by key, the bytes that it says it holds
         room = Room(kept_bytes)
         self._blocks = room.keep(self._read_block, size=len)
-        self._pages = room.keep(self._read_page, size=lambda page: page.nbytes)
+        self._pages = room.keep_all(self._read_pages, size=lambda page: page.nbytes)
         self._codes_together = room.keep(self._read_codes, size=lambda codes: codes.nbytes)
         self._cuts = room.keep(self._read_cuts, size=lambda cuts: cuts.nbytes)
 
@@ -724,7 +736,11 @@ class BlobReader:
 
     def page(self, segment: int, place: int) -> OpenPage:
         """A page of postings."""
-        return self._pages(key_of(segment, PAGE, place))
+        return self._pages((key_of(segment, PAGE, place),))[0]
+
+    def pages(self, places: Sequence[tuple[int, int]]) -> list[OpenPage]:
+        """Pages of postings, each of a segment and a place there; those that are not kept are read together."""
+        return self._pages([key_of(segment, PAGE, place) for segment, place in places])
 
     def cuts(self, segment: int, kind: int) -> Cuts:
         """Where units or sections begin."""
@@ -756,7 +772,7 @@ class BlobReader:
 
     def _together(self, keys: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Some blobs by ascending keys, as `blob` gives them, in one statement."""
-        if self.is_far:  # where lengths are looked at before anything comes
+        if self.is_far or len(keys) == 1:  # far away lengths are looked at before anything comes
             self.expect(keys)
             found = []
         elif keys[-1] - keys[0] == len(keys) - 1:
@@ -769,8 +785,8 @@ class BlobReader:
             return ((key, self.blob(key)) for key in keys)
         return _checked(found)
 
-    def _read_page(self, key: int) -> OpenPage:
-        return OpenPage(self.blob(key))
+    def _read_pages(self, keys: Sequence[int]) -> Iterator[tuple[int, OpenPage]]:
+        return ((key, OpenPage(data)) for key, data in self._together(sorted(keys)))
 
     def _read_codes(self, key: int) -> Codes:
         return np.frombuffer(_codes_in(key, self.blob(key)), np.uint8).reshape(-1, CODE_BYTES)
