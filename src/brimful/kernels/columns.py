@@ -258,16 +258,18 @@ def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Colum
         b"".join([name for _, name in found]),
         np.array([0, *accumulate([len(name) for _, name in found])], np.int64),
     )
-    counted = np.empty((2, len(pages)), np.int64)
-    places = (address_of(counted), address_of(counted) + 8 * len(pages))
+    before, counts = np.empty((2, len(found), segments), np.int64)
+    places = (address_of(before), address_of(counts))
     total = library().find_all_in_pages(address_of(pages), segments, names, address_of(bounds), len(found), *places)
     if total < 0:
         raise CorruptError(_SAYS_MORE)
     at, sizes = (np.concatenate([getattr(each, name) for each in beside] or [_NONE]) for name in ("at", "sizes"))
-    whole = total + sum(each.total for each in beside)
-    room, out, made = np.empty(total + whole, np.int32), np.empty(whole, np.int32), np.empty(segments, np.int64)
+    unpacked = counts.sum(axis=0)  # of each segment: one after the other is unpacked and united
+    whole = unpacked + sizes.reshape(len(beside), segments).sum(axis=0)
+    room = np.empty(int(unpacked.max(initial=0) + whole.max(initial=0)), np.int32)
+    out, made = np.empty(int(whole.sum()), np.int32), np.empty(segments, np.int64)
     others = (address_of(at), address_of(sizes), len(beside), segments)
-    rooms = (address_of(room), address_of(room) + 4 * total, address_of(out), address_of(made))
+    rooms = (address_of(room), address_of(room) + 4 * int(unpacked.max(initial=0)), address_of(out), address_of(made))
     if library().unite_in_pages(address_of(pages), *places, len(found), *others, *rooms) < 0:
         raise CorruptError(_SAYS_MORE)
     return Columns.cut(out, made)

@@ -245,33 +245,30 @@ EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *
 /* The columns that find_all_in_pages found for several names, unpacked, and others beside them, as one of each segment:
  * ascending, each number once. Name n has the pages from pages[n * segments] on; what is beside has the columns from
  * beside[i * segments] on, of such `sizes`. No more than MOST_UNITED columns are united. `values` has room for all that
- * is unpacked, `room` and `out` for all numbers; `made` gets how many there are of each segment. Returns how many there
- * are; -1 where a page says more than it has. */
+ * is unpacked of a segment, `room` for all its numbers, and `out` for those of all; `made` gets how many there are of each
+ * segment. Returns how many there are; -1 where a page says more than it has. */
 EXPORT int64_t unite_in_pages(const page *pages, const int64_t *before, const int64_t *counts, int64_t names,
                               const int32_t *const *beside, const int64_t *sizes, int64_t others, int64_t segments,
                               int32_t *values, int32_t *room, int32_t *out, int64_t *made)
 {
     const int32_t *columns[MOST_UNITED];
-    int64_t lengths[MOST_UNITED], total = 0, wanted = 0;
-    for (int64_t at = 0; at < names * segments; at++)
-        wanted += counts[at];
-    if (unpack_in_pages(pages, names * segments, before, counts, values) != wanted)
-        return -1;
+    int64_t lengths[MOST_UNITED], total = 0;
     for (int64_t segment = 0; segment < segments; segment++) {
-        int64_t some = 0, at = 0;
-        const int32_t *own = values;
+        int64_t some = 0;
+        int32_t *own = values;
         for (int64_t other = 0; other < others; other++)
             if (sizes[other * segments + segment]) {
                 columns[some] = beside[other * segments + segment];
                 lengths[some++] = sizes[other * segments + segment];
             }
-        for (int64_t name = 0; name < names; name++) {
-            for (; at < name * segments + segment; at++)
-                own += counts[at];
-            if (counts[at]) {
-                columns[some] = own;
-                lengths[some++] = counts[at];
-            }
+        for (int64_t at = segment; at < names * segments; at += segments) {
+            if (!counts[at])
+                continue;
+            if (unpack_in_pages(pages + at, 1, before + at, counts + at, own) != counts[at])
+                return -1;
+            columns[some] = own;
+            lengths[some++] = counts[at];
+            own += counts[at];
         }
         made[segment] = unite_few(columns, lengths, some, out + total, room);
         total += made[segment];
