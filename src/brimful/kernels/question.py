@@ -17,7 +17,7 @@ from brimful.kernels.columns import NO_TREE, Columns, CountedRows, HeadingTree, 
 _GROUP_BYTES, _LIST_BYTES = 48, 16
 _MOST_SCORE = 1 << 61
 _NO_GROUP = (0,) * 6
-_MOST_KEPT = 1 << 22  # bytes of an array that the next question works in
+_MOST_KEPT = 1 << 20  # bytes of an array that the next question works in
 _AT_FIRST = 1_024  # places of definitions that there is room for
 _RUNS_AT_FIRST = 1 << 15  # places of words in units
 

@@ -62,7 +62,7 @@ _LEAST_TOLD = 3  # different words that only this language has, before it counts
 _LEAST_BREADTH = 3  # a third as many different ones as the language with most of them
 _LEAST_SHARE = 10  # one in so many of the commonest language's
 _KEPT_TERMS = 4_096
-_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 16 << 20, 32 << 20
+_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 8 << 20, 16 << 20
 """Of positions that were asked for last: in a large corpus, which has more that must stay, the first of these."""
 
 _WeighedPlaces = tuple[tuple[int, Columns], ...]
@@ -150,7 +150,7 @@ class CorpusColumns:
         self.offsets = _Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
         # Places of terms, and of the forms of a word, by which they are kept.
-        self._kept: ByteLru[Any, Any] = ByteLru(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 16))
+        self._kept: ByteLru[Any, Any] = ByteLru(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 32))
         terms = StoredTerms(snapshot, [segment.view for segment in self.segments], self._kept)
         self._counted = terms.census
         self.census = lru_cache(_KEPT_TERMS)(self._census)
