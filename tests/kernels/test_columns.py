@@ -124,6 +124,8 @@ def test_names_with_other_pages_are_refused():
             kernels.unite_named(found, beside)
     with pytest.raises(ValueError, match="segment"):
         kernels.unite_all([kernels.Columns([np.arange(2)]), kernels.Columns([np.arange(2)] * 2)])
+    with pytest.raises(ValueError, match="segment"):
+        kernels.leave_out(kernels.Columns([np.arange(2)]), [kernels.Columns([np.arange(2)] * 2)])
     with pytest.raises(CorruptError, match="more positions"):
         kernels.unite_named([(one, b"tea")])
 
@@ -184,6 +186,17 @@ def test_columns_of_segments_become_one_each(groups):
     given_groups = [kernels.Columns([np.array(sorted(column), np.int64) for column in group]) for group in groups]
     united = [sorted({number for column in columns for number in column}) for columns in zip(*groups, strict=True)]
     assert [column.tolist() for column in kernels.unite_all(given_groups)] == united
+
+
+@given(st.lists(st.lists(st.lists(st.integers(0, 40)), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_numbers_of_others_are_left_out(groups):
+    """Of each segment the numbers of the first that none of the others has; one that is there twice stays so."""
+    given_groups = [kernels.Columns([np.array(sorted(column), np.int64) for column in group]) for group in groups]
+    wanted = [
+        [number for number in sorted(column) if not any(number in other for other in others)]
+        for column, *others in zip(*groups, strict=True)
+    ]
+    assert [column.tolist() for column in kernels.leave_out(given_groups[0], given_groups[1:])] == wanted
 
 
 @given(st.binary(max_size=400))

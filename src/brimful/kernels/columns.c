@@ -1,6 +1,6 @@
 /* Whole numbers in few bytes: seven bits a byte, low bits first, the high bit set on all but the last byte. */
 
-#include "kernels.h"
+#include "places.h"
 
 /* How many bytes the numbers take as varints; `values` are not negative. */
 EXPORT int64_t packed_size(const int64_t *values, int64_t count)
@@ -160,6 +160,34 @@ EXPORT int64_t unite_columns(const int32_t *const *columns, const int64_t *sizes
             }
         made[segment] = unite_few(own, lengths, some, out + total, room);
         total += made[segment];
+    }
+    return total;
+}
+
+/* Columns of several segments without the numbers of others: those of segment s are columns[s] and others[s],
+ * others[segments + s] and so on, `count` of them. `out` has room for all, and gets what is left, segment after segment;
+ * `made` gets how many numbers of each. Returns how many there are. */
+EXPORT int64_t leave_out(const int32_t *const *columns, const int64_t *sizes, int64_t segments,
+                         const int32_t *const *others, const int64_t *other_sizes, int64_t count, int32_t *out,
+                         int64_t *made)
+{
+    int64_t total = 0;
+    for (int64_t segment = 0; segment < segments; segment++) {
+        int32_t *own = out + total;
+        int64_t left = sizes[segment];
+        if (left)
+            memcpy(own, columns[segment], (size_t)left * sizeof *own);
+        for (int64_t other = segment; other < count * segments; other += segments) {
+            int64_t kept = 0, at = 0;
+            for (int64_t number = 0; number < left; number++) {
+                at = place_not_below(others[other], other_sizes[other], at, own[number]);
+                if (at == other_sizes[other] || others[other][at] != own[number])
+                    own[kept++] = own[number];
+            }
+            left = kept;
+        }
+        made[segment] = left;
+        total += left;
     }
     return total;
 }

@@ -240,6 +240,25 @@ def unite_all(groups: Sequence[Columns]) -> Columns:
     return Columns.cut(out, made)
 
 
+def leave_out(columns: Columns, others: Sequence[Columns]) -> Columns:
+    """Ascending columns without the numbers that others have, which ascend too.
+
+    >>> ones, twos = Columns([np.array([1, 2, 3])]), Columns([np.array([0, 2])])
+    >>> [column.tolist() for column in leave_out(ones, [twos])]
+    [[1, 3]]
+    """
+    if any(len(each) != len(columns) for each in others):
+        raise ValueError("every group needs a column of each segment")
+    if not others:
+        return columns
+    at, sizes = np.array([each.at for each in others]), np.array([each.sizes for each in others])
+    out, made = np.empty(columns.total, np.int32), np.empty(len(columns), np.int64)
+    library().leave_out(
+        *columns.given, address_of(at), address_of(sizes), len(others), address_of(out), address_of(made)
+    )
+    return Columns.cut(out, made)
+
+
 def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Columns] = ()) -> Columns:
     """The numbers that several names have, each in pages of the same segments, and others beside them, as one of each.
 

@@ -23,7 +23,7 @@ from brimful.index.vectors import (
     chance_score,
     similarities,
 )
-from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common
+from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common, leave_out
 from brimful.kernels.question import CorpusPlaces, Rows
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.search.priors import FileKinds, Translations, rules
@@ -297,7 +297,7 @@ class CorpusColumns:
     def places_of(self, forms: tuple[Form, ...]) -> _WeighedPlaces:
         """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
 
-        A group holds those before it too, and counts what its weight has over the next one's: they add up.
+        No place is in two of the groups.
         """
         found: _WeighedPlaces | None = self._kept.get(forms)
         if found is None:
@@ -311,13 +311,12 @@ class CorpusColumns:
         by_weight: dict[int, list[Form]] = {}
         for form in forms:
             by_weight.setdefault(form.weight, []).append(form)
-        placed: list[tuple[int, Columns]] = []
-        for weight, lighter in pairwise([*sorted(by_weight, reverse=True), 0]):
-            held = [places for _, places in placed[-1:]]
-            held += [following(self, form.terms) for form in by_weight[weight] if len(form.terms) > 1]
+        placed: list[Columns] = []
+        for weight in sorted(by_weight, reverse=True):
+            runs = [following(self, form.terms) for form in by_weight[weight] if len(form.terms) > 1]
             single = [form.terms[0] for form in by_weight[weight] if len(form.terms) == 1]
-            placed.append((weight - lighter, self._all_places(single, held)))
-        return tuple(placed)
+            placed.append(leave_out(self._all_places(single, runs), placed))
+        return tuple(zip(sorted(by_weight, reverse=True), placed, strict=True))
 
     def spellings(self) -> Spellings:
         """The words of the corpus by their spelling."""
