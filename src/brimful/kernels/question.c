@@ -187,12 +187,14 @@ typedef struct {
     const uint8_t *allowed;
     const double *documents;
     int64_t most, of_records;
+    int64_t touched; /* blocks that may have any of the words, at most */
     list extra; /* units that are looked at whatever their words, ascending */
     int64_t reach;
 } narrowing;
 
 /* The blocks that have most of the words, ascending; `out` has room for them. `worth` and `seen` have a number for each
- * block, all 0, and are left so; `touched`, `ranks` and `room` have room for all blocks. Returns how many there are. */
+ * block, all 0, and are left so; `touched`, `ranks` and `room` have room for those that may be touched, `room` twice.
+ * Returns how many there are. */
 static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double document, double *worth, int32_t *seen,
                              int64_t *touched, int64_t *ranks, int64_t *room, int64_t *out)
 {
@@ -255,13 +257,15 @@ static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double
 /* The units of the blocks that have most of a question's words, and of those of some units, with their surroundings,
  * ascending. `places` gets seven columns of `most` numbers, of which the first so many are set (`place_units` says of
  * what, and they lie one after the other); `bounds` the first of each segment, and their number. `worth` and `seen` have a
- * number for each block, all 0, and are left so; `touched` has place for four numbers a block and two for each block that is
- * taken and each unit of `extra`. Returns how many units there are, -1 where there is no such unit or no room. */
+ * number for each block, all 0, and are left so; `touched` has place for four numbers for each block that may be touched,
+ * and two for each that is taken and each unit of `extra`. Returns how many units there are, -1 where there is no such
+ * unit or no room. */
 EXPORT int64_t choose_units(const corpus *whole, const narrowing *asked, double document, double *worth, int32_t *seen,
                             int64_t *touched, int64_t *units, int64_t most, int64_t *places, int64_t *bounds)
 {
     int64_t all = whole->all_blocks, taken = asked->most + asked->extra.count;
-    int64_t *ranks = touched + all, *room = ranks + all, *lows = room + 2 * all, *highs = lows + taken;
+    int64_t *ranks = touched + asked->touched, *room = ranks + asked->touched, *lows = room + 2 * asked->touched;
+    int64_t *highs = lows + taken;
     int64_t count = choose_blocks(whole, asked, document, worth, seen, touched, ranks, room, lows);
     for (int64_t at = 0, block = 0; at < asked->extra.count; at++) {
         int64_t unit = asked->extra.values[at];

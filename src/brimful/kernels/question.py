@@ -17,7 +17,7 @@ from brimful.kernels.columns import NO_TREE, Columns, CountedRows, HeadingTree, 
 _GROUP_BYTES, _LIST_BYTES = 48, 16
 _MOST_SCORE = 1 << 61
 _NO_GROUP = (0,) * 6
-_MOST_KEPT = 1 << 20  # bytes of an array that the next question works in
+_MOST_KEPT = 1 << 22  # bytes of an array that the next question works in
 _AT_FIRST = 1_024  # places of definitions that there is room for
 _RUNS_AT_FIRST = 1 << 15  # places of words in units
 
@@ -171,6 +171,7 @@ class AskedWords:
                 groups.append((*places.given[:2], weight, *corpus.counted(places)))
             firsts.append(len(groups))
         self.firsts = firsts
+        self._totals = [sum(places.total for _, places in word) for word in words]
         self.groups = np.array(groups or [_NO_GROUP], np.uint64)
         self._firsts = np.array(firsts, np.int64)
         self._called = np.array([each.given for each in called] or [(0, 0)], np.uint64)
@@ -228,6 +229,8 @@ class AskedWords:
         lists = [(address_of(own[word]), len(own[word])) if word in own else (0, 0) for word in words]
         blocks = np.array(lists or [(0, 0)], np.uint64)
         allowed = None if allowed is None else np.ascontiguousarray(allowed)
+        positions = sum(len(own[word]) if word in own else self._totals[word] for word in words)
+        most_touched = min(positions, corpus.blocks)
         asked = np.array(
             [
                 len(words),
@@ -238,13 +241,14 @@ class AskedWords:
                 address_of(documents),
                 most,
                 of_records,
+                most_touched,
                 address_of(extra),
                 len(extra),
                 reach,
             ],
             np.uint64,
         )
-        touched = room.array("touched", (4 * corpus.blocks + 2 * (most + len(extra)),), np.int64)
+        touched = room.array("touched", (4 * most_touched + 2 * (most + len(extra)),), np.int64)
         limit = min((min(most, corpus.blocks) + len(extra)) * (corpus.widest + 2 * reach), corpus.units)
         units, placed = room.array("units", (limit,), np.int64), room.array("placed", (7 * limit,), np.int64)
         bounds = np.empty(corpus.segments + 1, np.int64)
