@@ -472,8 +472,16 @@ class Room:
         >>> louder("tea"), louder("tea"), longer("t"), room.held, louder("cup"), room.held
         ('TEA', 'TEA', 'tt', 5, 'CUP', 5)
         """
-        kept = self.keep_all(lambda keys: [(key, read(key)) for key in keys], size=size)
-        return lambda key: kept((key,))[0]
+        kind = next(self._kinds)
+
+        def kept(key: _Key) -> _Held:
+            found: _Held | None = self._kept.get((kind, key))
+            if found is None:
+                made = read(key)  # while others read theirs
+                found = self._kept.keep((kind, key), made, size=size(made))
+            return found
+
+        return kept
 
     def keep_all(
         self, read: Callable[[Sequence[_Key]], Iterable[tuple[_Key, _Held]]], *, size: Callable[[_Held], int]
@@ -489,7 +497,7 @@ class Room:
         def kept(keys: Sequence[_Key]) -> list[_Held]:
             found: dict[_Key, Any] = {key: self._kept.get((kind, key)) for key in keys}
             lacking = [key for key, held in found.items() if held is None]
-            for key, made in read(lacking) if lacking else ():  # while others read theirs
+            for key, made in read(lacking) if lacking else ():
                 found[key] = self._kept.keep((kind, key), made, size=size(made))
             return [found[key] for key in keys]
 
