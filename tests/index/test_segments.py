@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful.index import segments
-from brimful.index.segments import OpenPage, Postings, page_words, pages_of, read_page
+from brimful.index.segments import OpenPage, Postings, page_words, pages_beginning, pages_of, read_page
 
 postings = st.dictionaries(
     st.text("abé_1", min_size=1, max_size=8).map(str.encode),
@@ -37,20 +37,17 @@ def test_postings_come_back_from_pages_of_any_size(found, size):
 
 @given(postings, st.integers(1, 200), st.text("abé_1", max_size=3).map(str.encode))
 def test_an_open_page_knows_what_begins_so(found, size, prefix):
-    """The terms with a prefix are found page by page, up to the first page that says it has the last of them."""
+    """The terms with a prefix are found on the pages whose first terms allow it, and on no other."""
     names = sorted(found)
     positions = np.array([place for name in names for place in sorted(found[name])], np.int64)
     ends = np.cumsum([0, *(len(found[name]) for name in names)])
     before, segments.PAGE_BYTES = segments.PAGE_BYTES, size
     try:
-        pages = [OpenPage(page.data) for page in pages_of(Postings(names, ends, positions))]
+        packed = list(pages_of(Postings(names, ends, positions)))
     finally:
         segments.PAGE_BYTES = before
-    known = []
-    for page in pages:
-        more, goes_on = page.beginning(prefix)
-        known += more
-        if not goes_on:
-            break
+    pages = [OpenPage(page.data) for page in packed]
+    some = pages_beginning([page.first for page in packed], prefix)
+    known = [name for place in some for name in pages[place].beginning(prefix)]
     assert known == [name for name in names if name.startswith(prefix)]
     assert all(page.count(b"zz") == len(page.of(b"zz")) == 0 for page in pages)

@@ -78,7 +78,8 @@ def blocks(
         if word in named:
             worth[named[word]] += gain
             continue
-        for first, begin, column in zip(firsts, block_starts, words[word][-1][1], strict=True):
+        for segment, (first, begin) in enumerate(zip(firsts, block_starts, strict=True)):
+            column = np.concatenate([columns[segment] for _, columns in words[word]])
             at = np.unique(begin.searchsorted(column, side="right") - 1)
             worth[first + at[at >= 0]] += gain
     chosen = np.flatnonzero(worth != 0)

@@ -38,17 +38,23 @@ NAMES = st.dictionaries(st.text("ab\u00e9_1", min_size=1, max_size=5).map(str.en
 def page_of(found):
     """The names with their columns, as a page."""
     names = sorted(found)
-    columns = [np.sort(np.array(found[name], np.int64) % (1 << 40)) for name in names]
+    columns = [np.sort(np.array(found[name], np.int64) % (1 << 31)) for name in names]
     ended = np.cumsum([len(column) for column in columns])
     packed, _ = kernels.pack_columns(np.concatenate(columns), np.array([0, *ended]))
     return b"\n%b\n" % b"\n".join(names), ended, packed
+
+
+def packed_page(names, ended, packed):
+    """The same as it lies in memory: counts and columns one after the other."""
+    counts = kernels.pack_numbers(np.diff(ended, prepend=0))
+    return kernels.PackedPage(names, counts + packed, (0, len(counts), len(counts) + len(packed)))
 
 
 @given(st.lists(st.one_of(st.none(), NAMES), min_size=1, max_size=5), st.data())
 def test_the_columns_of_a_name_are_those_of_all_pages(given_pages, data):
     """Every page gives its own column of a name, whatever stands before it; a page that lacks it gives none."""
     made = [None if found is None else page_of(found) for found in given_pages]
-    pages = kernels.OpenPages([None if page is None else kernels.PackedPage(*page) for page in made])
+    pages = kernels.OpenPages([None if page is None else packed_page(*page) for page in made])
     known = sorted({name for found in given_pages if found for name in found})
     for name in (*known, data.draw(st.text("ab\u00e9_1", max_size=5).map(str.encode))):
         wanted = [np.zeros(0, np.int64) if page is None else oracle.column_in_page(*page, name) for page in made]
@@ -64,7 +70,7 @@ def test_the_columns_of_a_name_are_those_of_all_pages(given_pages, data):
 def test_the_columns_of_many_names_become_one_of_each_page(given_pages, data):
     """Few names or many, whatever they have in common, and columns beside them: all numbers of a page, each once."""
     made = [None if found is None else page_of(found) for found in given_pages]
-    pages = kernels.OpenPages([None if page is None else kernels.PackedPage(*page) for page in made])
+    pages = kernels.OpenPages([None if page is None else packed_page(*page) for page in made])
     known = sorted({b"no such", *(name for found in given_pages if found for name in found)})
     names = data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=20))
     beside = [[data.draw(st.lists(st.integers(0, 99)).map(sorted)) for _ in made] for _ in range(2)]
@@ -90,15 +96,15 @@ def test_the_columns_of_many_names_become_one_of_each_page(given_pages, data):
     st.integers(0, 3),
 )
 def test_names_of_about_so_many_letters_are_found(given_pages, prefix, letters, longer):
-    """Those in letters by their length, each once; beside them none that is in ASCII and has no apostrophe."""
+    """Those in letters by their length; beside them none that is in ASCII and has no apostrophe."""
     made = [None if found is None else page_of({name: [1] for name in found}) for found in given_pages]
-    pages = kernels.OpenPages([None if page is None else kernels.PackedPage(*page) for page in made])
-    names, goes_on = pages.near(prefix, letters, longer=longer)
-    beginning = pages.beginning(prefix)
-    every = {name for found, _ in beginning for name in (found.split(b"\n") if found else ())}
-    assert len(names) == len(set(names))
+    pages = kernels.OpenPages([None if page is None else packed_page(*page) for page in made])
+    names = pages.near(prefix, letters, longer=longer)
+    every = {name for page in given_pages if page for name in page if name.startswith(prefix)}
+    assert sorted(pages.beginning(prefix)) == sorted(
+        name for page in given_pages if page for name in page if name.startswith(prefix)
+    )
     assert set(names) <= every
-    assert goes_on == [page is None or more for page, (_, more) in zip(made, beginning, strict=True)]
     for name in every:
         is_near = abs(len(name.decode()) - letters) <= longer
         if name.isalpha():
@@ -111,30 +117,45 @@ def test_names_of_about_so_many_letters_are_found(given_pages, prefix, letters, 
 
 def test_names_with_other_pages_are_refused():
     """Names and what is beside them have the same segments; a page that says more than it has is damaged."""
-    page = kernels.PackedPage(b"\ntea\n", np.array([2]), b"\x05")
+    page = packed_page(b"\ntea\n", np.array([2]), b"\x05")
     one, two = kernels.OpenPages([page]), kernels.OpenPages([page, None])
     for found, beside in (([(one, b"a"), (two, b"b")], []), ([(one, b"a")], [kernels.Columns([np.arange(2)] * 2)])):
         with pytest.raises(ValueError, match="segment"):
             kernels.unite_named(found, beside)
     with pytest.raises(ValueError, match="segment"):
         kernels.unite_all([kernels.Columns([np.arange(2)]), kernels.Columns([np.arange(2)] * 2)])
+    with pytest.raises(ValueError, match="segment"):
+        kernels.leave_out(kernels.Columns([np.arange(2)]), [kernels.Columns([np.arange(2)] * 2)])
     with pytest.raises(CorruptError, match="more positions"):
         kernels.unite_named([(one, b"tea")])
 
 
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=6), st.binary(max_size=80), st.integers(0, 4))
-def test_pages_that_nobody_wrote_are_read_without_harm(ended, packed, missing):
-    """Counts and columns of any numbers and bytes give numbers that are there, or an error; nothing else is read."""
-    names = [b"%d" % number for number in range(min(len(ended) + missing, 9))]
-    page = kernels.PackedPage(b"\n%b\n" % b"\n".join(names), np.array(ended, np.int64), packed)
-    for name in names:
+@pytest.mark.parametrize("place", [1 << 31, 1 << 40, (1 << 63) - 1])
+def test_places_beyond_any_segment_are_refused(place):
+    """A place takes four bytes, as no axis is longer; what says more is damaged."""
+    packed, _ = kernels.pack_columns(np.array([5, place]), np.array([0, 2]))
+    pages = kernels.OpenPages([packed_page(b"\ntea\n", np.array([2]), packed)])
+    for read in (pages.of, lambda name: kernels.unite_named([(pages, name), (pages, name)])):
+        with pytest.raises(CorruptError, match="no segment reaches"):
+            read(b"tea")
+
+
+@given(
+    st.one_of(st.binary(max_size=30), st.lists(st.integers(0, 9)).map(bytes)), st.binary(max_size=80), st.integers(0, 9)
+)
+def test_pages_that_nobody_wrote_are_read_without_harm(counts, packed, lines):
+    """Counts and columns of any bytes give numbers that are there, or an error; nothing else is read."""
+    names = [b"%d" % number for number in range(lines)]
+    page = kernels.PackedPage(
+        b"\n%b\n" % b"\n".join(names), counts + packed, (0, len(counts), len(counts) + len(packed))
+    )
+    for at, name in enumerate(names):
         try:
             (column,) = kernels.OpenPages([page]).of(name)
         except CorruptError:
             continue
-        first = ended[int(name) - 1] if int(name) else 0
-        with np.errstate(over="ignore"):
-            wanted = np.cumsum(oracle.unpack_numbers(packed)[first : ended[int(name)]])
+        ends = np.cumsum([0, *oracle.unpack_numbers(counts).tolist()])
+        wanted = np.cumsum(oracle.unpack_numbers(packed)[ends[at] : ends[at + 1]])
         assert column.tolist() == wanted.tolist()
 
 
@@ -142,7 +163,14 @@ def test_names_without_their_newlines_are_refused():
     """What the kernel relies on is checked before it is called."""
     for names in (b"", b"tea\n", b"\ntea", b"tea"):
         with pytest.raises(ValueError, match="newline"):
-            kernels.PackedPage(names, np.array([1]), b"\x05")
+            kernels.PackedPage(names, b"\x01\x05", (0, 1, 2))
+
+
+def test_parts_outside_of_a_page_are_refused():
+    """Counts and columns lie inside of what is handed over, one behind the other."""
+    for parts in ((-1, 1, 2), (0, 3, 2), (0, 1, 3)):
+        with pytest.raises(ValueError, match="inside"):
+            kernels.PackedPage(b"\ntea\n", b"\x01\x05", parts)
 
 
 def test_columns_outside_of_their_numbers_are_refused():
@@ -154,10 +182,21 @@ def test_columns_outside_of_their_numbers_are_refused():
 
 @given(st.lists(st.lists(st.lists(st.integers(0, 40)), min_size=3, max_size=3), min_size=1, max_size=10))
 def test_columns_of_segments_become_one_each(groups):
-    """Few groups or many, ascending or not: of each segment all numbers, each once."""
-    given_groups = [kernels.Columns([np.array(column, np.int64) for column in group]) for group in groups]
+    """Few groups or many: of each segment all numbers, each once."""
+    given_groups = [kernels.Columns([np.array(sorted(column), np.int64) for column in group]) for group in groups]
     united = [sorted({number for column in columns for number in column}) for columns in zip(*groups, strict=True)]
     assert [column.tolist() for column in kernels.unite_all(given_groups)] == united
+
+
+@given(st.lists(st.lists(st.lists(st.integers(0, 40)), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_numbers_of_others_are_left_out(groups):
+    """Of each segment the numbers of the first that none of the others has; one that is there twice stays so."""
+    given_groups = [kernels.Columns([np.array(sorted(column), np.int64) for column in group]) for group in groups]
+    wanted = [
+        [number for number in sorted(column) if not any(number in other for other in others)]
+        for column, *others in zip(*groups, strict=True)
+    ]
+    assert [column.tolist() for column in kernels.leave_out(given_groups[0], given_groups[1:])] == wanted
 
 
 @given(st.binary(max_size=400))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.kernels.columns import Columns, HeadingTree, UnitGrid
+from brimful.kernels.columns import Columns, HeadingTree, UnitGrid, leave_out
 from brimful.kernels.question import (
     AskedWords,
     CorpusPlaces,
@@ -70,13 +70,14 @@ class Corpus:
 
     def words(self, draw, most=4):
         """Words with groups of positions, and the documents that they call."""
-        words = [
-            [
-                (draw(st.integers(0, 1_000)), Columns([draw(POSITIONS) for _ in self.starts]))
-                for _ in range(draw(st.integers(0, 2)))
-            ]
-            for _ in range(draw(st.integers(0, most)))
-        ]
+        words = []
+        for _ in range(draw(st.integers(0, most))):
+            groups = []
+            for _ in range(draw(st.integers(0, 3))):
+                columns = Columns([draw(POSITIONS) for _ in self.starts])
+                weight, before = draw(st.integers(0, 1_000)), [held for _, held in groups]
+                groups.append((weight, leave_out(columns, before)))
+            words.append(groups)
         called = [np.array(draw(st.lists(st.integers(0, DOCUMENTS - 1), max_size=4)), np.int64) for _ in words]
         return words, called, AskedWords(self.places, words, [Rows(each) for each in called])
 
@@ -196,8 +197,8 @@ def test_words_are_counted_in_units_as_by_a_sorted_lookup(corpus, data):
                     column = columns[number]
                     counts[part] += weight * (column.searchsorted(ends[part]) - column.searchsorted(starts[part]))
                 if word and tree is not None:
-                    last = word[-1][1][number]
-                    has = np.append(last.searchsorted(tree[1]) > last.searchsorted(tree[0]), False)
+                    every = np.sort(np.concatenate([columns[number] for _, columns in word]))
+                    has = np.append(every.searchsorted(tree[1]) > every.searchsorted(tree[0]), False)
                     above = oracle.chains(*tree, starts[part], ends[part], DEEPEST)
                     told[part] += 300 * has[above].any(axis=1)
                 for anywhere, wanted in defining.items():
@@ -227,8 +228,9 @@ def test_runs_of_words_are_those_of_a_sorted_list(corpus, data, gap):
         places = sorted(
             (position, word, unit)
             for word, groups in enumerate(words)
-            if wanted[word] and groups
-            for position in groups[-1][1][number].tolist()
+            if wanted[word]
+            for _, columns in groups
+            for position in columns[number].tolist()
             for unit in range(*chosen.bounds[number : number + 2])
             if starts[unit] <= position < ends[unit]
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -132,8 +132,8 @@ class OpenPage(kernels.PackedPage):
         size, counts, positions = _HEADER.unpack_from(data)
         begin = _HEADER.size + size
         names = b"\n%b\n" % _names(data)  # so that every term stands between two newlines
-        ended = unpack_sorted(data[begin : begin + counts])
-        super().__init__(names, ended, data[begin + counts : begin + counts + positions])
+        middle = min(begin + counts, len(data))
+        super().__init__(names, data, (begin, middle, min(middle + positions, len(data))))
 
     def count(self, name: bytes) -> int:
         """How often a term occurs."""
@@ -141,12 +141,11 @@ class OpenPage(kernels.PackedPage):
 
     def of(self, name: bytes) -> Numbers:
         """The positions of one term, none where it is unknown."""
-        return kernels.OpenPages((self,)).of(name)[0]
+        return kernels.OpenPages((self,)).of(name)[0].astype(np.int64)
 
-    def beginning(self, prefix: bytes) -> tuple[list[bytes], bool]:
-        """The terms that begin so, and whether the next page may have more of them."""
-        ((names, goes_on),) = kernels.OpenPages((self,)).beginning(prefix)
-        return names.split(b"\n") if names else [], goes_on
+    def beginning(self, prefix: bytes) -> list[bytes]:
+        """The terms that begin so."""
+        return kernels.OpenPages((self,)).beginning(prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +181,16 @@ def pages_of(postings: Postings) -> Iterator[Page]:
         data = _HEADER.pack(*map(len, parts)) + b"".join(parts)
         yield Page(spelled[first], _words_among(names), data)
         first = last
+
+
+def pages_beginning(firsts: Sequence[bytes], prefix: bytes) -> range:
+    """Which pages may have terms that begin so, by the first term of each.
+
+    >>> pages_beginning([b"cup", b"tea", b"teapot", b"tin"], b"te")
+    range(0, 3)
+    """
+    behind = prefix + b"\xff"  # no term has this byte
+    return range(max(bisect_right(firsts, prefix) - 1, 0), bisect_left(firsts, behind))
 
 
 def page_words(data: bytes) -> bytes:

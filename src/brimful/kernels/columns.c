@@ -1,6 +1,6 @@
 /* Whole numbers in few bytes: seven bits a byte, low bits first, the high bit set on all but the last byte. */
 
-#include "kernels.h"
+#include "places.h"
 
 /* How many bytes the numbers take as varints; `values` are not negative. */
 EXPORT int64_t packed_size(const int64_t *values, int64_t count)
@@ -95,39 +95,37 @@ EXPORT void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, in
     }
 }
 
-/* Two ascending columns as one, each number once. Returns how many there are, or -1 where a column does not ascend. */
-static int64_t unite_two(const int64_t *one, int64_t ones, const int64_t *other, int64_t others, int64_t *out)
+/* Two ascending columns as one, each number once. Returns how many there are. */
+static int64_t unite_two(const int32_t *one, int64_t ones, const int32_t *other, int64_t others, int32_t *out)
 {
-    int64_t made = 0, at = 0, to = 0, before = INT64_MIN, falls = 0;
+    int64_t made = 0, at = 0, to = 0, before = INT64_MIN;
     while (at < ones && to < others) {
-        int64_t left = one[at], right = other[to], value = left < right ? left : right;
+        int32_t left = one[at], right = other[to], value = left < right ? left : right;
         at += left <= right;
         to += right <= left;
-        falls |= value < before;
         out[made] = value;
-        made += (value != before) | !made;
+        made += value != before;
         before = value;
     }
-    const int64_t *rest = at < ones ? one + at : other + to;
+    const int32_t *rest = at < ones ? one + at : other + to;
     for (int64_t left = at < ones ? ones - at : others - to; left > 0; left--, rest++) {
-        falls |= *rest < before;
         out[made] = *rest;
-        made += (*rest != before) | !made;
+        made += *rest != before;
         before = *rest;
     }
-    return falls ? -1 : made;
+    return made;
 }
 
 /* For skips.c too. */
-int64_t unite_few(const int64_t **columns, int64_t *sizes, int64_t count, int64_t *out, int64_t *room);
+int64_t unite_few(const int32_t **columns, int64_t *sizes, int64_t count, int32_t *out, int32_t *room);
 
 /* Ascending columns as one, each number once: the shortest first, two at a time. `out` and `room` have room for all
- * numbers. Returns how many there are, or -1 where a column does not ascend. */
-int64_t unite_few(const int64_t **columns, int64_t *sizes, int64_t count, int64_t *out, int64_t *room)
+ * numbers. Returns how many there are. */
+int64_t unite_few(const int32_t **columns, int64_t *sizes, int64_t count, int32_t *out, int32_t *room)
 {
     for (int64_t column = 1; column < count; column++) /* they are few */
         for (int64_t at = column; at && sizes[at] < sizes[at - 1]; at--) {
-            const int64_t *values = columns[at];
+            const int32_t *values = columns[at];
             int64_t size = sizes[at];
             columns[at] = columns[at - 1];
             sizes[at] = sizes[at - 1];
@@ -135,11 +133,11 @@ int64_t unite_few(const int64_t **columns, int64_t *sizes, int64_t count, int64_
             sizes[at - 1] = size;
         }
     /* The last one of them is made in `out`. */
-    int64_t *to = count % 2 ? room : out, *from = count % 2 ? out : room;
+    int32_t *to = count % 2 ? room : out, *from = count % 2 ? out : room;
     int64_t made = count ? unite_two(columns[0], sizes[0], columns[0], 0, count > 1 ? from : out) : 0;
-    for (int64_t column = 1; column < count && made >= 0; column++) {
+    for (int64_t column = 1; column < count; column++) {
         made = unite_two(from, made, columns[column], sizes[column], to);
-        int64_t *other = from;
+        int32_t *other = from;
         from = to;
         to = other;
     }
@@ -147,11 +145,10 @@ int64_t unite_few(const int64_t **columns, int64_t *sizes, int64_t count, int64_
 }
 
 /* The same of several segments, `count` columns of each: those of segment s are columns[s], columns[segments + s] and so
- * on. `out` gets what they are, segment after segment, `made` how many numbers of each. Returns how many there are, or
- * -1 where a column does not ascend. `own` has place for `count` columns, `lengths` for as many numbers, `room` for all
- * numbers of a segment. */
-EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes, int64_t count, int64_t segments,
-                             const int64_t **own, int64_t *lengths, int64_t *room, int64_t *out, int64_t *made)
+ * on. `out` gets what they are, segment after segment, `made` how many numbers of each. Returns how many there are.
+ * `own` has place for `count` columns, `lengths` for as many numbers, `room` for all numbers of a segment. */
+EXPORT int64_t unite_columns(const int32_t *const *columns, const int64_t *sizes, int64_t count, int64_t segments,
+                             const int32_t **own, int64_t *lengths, int32_t *room, int32_t *out, int64_t *made)
 {
     int64_t total = 0;
     for (int64_t segment = 0; segment < segments; segment++) {
@@ -162,9 +159,35 @@ EXPORT int64_t unite_columns(const int64_t *const *columns, const int64_t *sizes
                 lengths[some++] = sizes[column * segments + segment];
             }
         made[segment] = unite_few(own, lengths, some, out + total, room);
-        if (made[segment] < 0)
-            return -1;
         total += made[segment];
+    }
+    return total;
+}
+
+/* Columns of several segments without the numbers of others: those of segment s are columns[s] and others[s],
+ * others[segments + s] and so on, `count` of them. `out` has room for all, and gets what is left, segment after segment;
+ * `made` gets how many numbers of each. Returns how many there are. */
+EXPORT int64_t leave_out(const int32_t *const *columns, const int64_t *sizes, int64_t segments,
+                         const int32_t *const *others, const int64_t *other_sizes, int64_t count, int32_t *out,
+                         int64_t *made)
+{
+    int64_t total = 0;
+    for (int64_t segment = 0; segment < segments; segment++) {
+        int32_t *own = out + total;
+        int64_t left = sizes[segment];
+        if (left)
+            memcpy(own, columns[segment], (size_t)left * sizeof *own);
+        for (int64_t other = segment; other < count * segments; other += segments) {
+            int64_t kept = 0, at = 0;
+            for (int64_t number = 0; number < left; number++) {
+                at = place_not_below(others[other], other_sizes[other], at, own[number]);
+                if (at == other_sizes[other] || others[other][at] != own[number])
+                    own[kept++] = own[number];
+            }
+            left = kept;
+        }
+        made[segment] = left;
+        total += left;
     }
     return total;
 }

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from brimful.classes import NamedTuple
 from brimful.errors import CorruptError
-from brimful.kernels import Numbers, address_in, address_of, library, numbers_of, places_of
+from brimful.kernels import Numbers, Places, address_in, address_of, library, numbers_of, places_of
 
 _BITS = 7  # of a packed number in each byte
 
 _MOST_UNITED = 8  # columns at once: many short ones are sorted
 
-_SAYS_MORE = "a page of terms says that it has more positions than it holds; index the sources again"
+_SAYS_MORE = (
+    "a page of terms says that it has more positions than it holds, or some where no segment reaches; "
+    "index the sources again"
+)
 
 
 def pack_numbers(values: NDArray[Any]) -> bytes:
@@ -57,15 +60,18 @@ def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers
     return values
 
 
-class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs room)
-    """Columns of numbers, one for each segment, that remember where a kernel finds them."""
+class Columns(tuple[Places, ...]):  # noqa: SLOT001  (what is remembered needs room)
+    """Columns of places or rows, one for each segment, that remember where a kernel finds them.
+
+    A place on the axis of a segment takes four bytes: indexing has no more for it, and merging makes no longer axis.
+    """
 
     counted: tuple[Columns, Numbers, Numbers] | None = None
     """Where there are many: for which bases rows were counted, which ones, and how often (`CountedRows`)."""
 
-    def __new__(cls, columns: Iterable[Numbers]) -> Self:
-        """The same numbers, of eight bytes each, one after the other."""
-        return super().__new__(cls, (numbers_of(column) for column in columns))
+    def __new__(cls, columns: Iterable[NDArray[Any]]) -> Self:
+        """The same numbers, of four bytes each, one after the other."""
+        return super().__new__(cls, (places_of(column) for column in columns))
 
     @cached_property
     def at(self) -> NDArray[np.uint64]:
@@ -88,24 +94,24 @@ class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs 
         return int(self.sizes.sum())
 
     @classmethod
-    def of(cls, columns: Sequence[Numbers]) -> Columns:
+    def of(cls, columns: Sequence[NDArray[Any]]) -> Columns:
         """Columns that may be such already."""
         return columns if isinstance(columns, Columns) else cls(columns)
 
     @classmethod
-    def cut(cls, values: Numbers, sizes: Numbers) -> Columns:
+    def cut(cls, values: Places, sizes: Numbers) -> Columns:
         """Numbers that lie one after the other as columns of so many each.
 
         >>> [column.tolist() for column in Columns.cut(np.array([5, 7, 9]), np.array([2, 0, 1]))]
         [[5, 7], [], [9]]
         """
-        values, each = numbers_of(values), sizes.tolist()
+        values, each = places_of(values), sizes.tolist()
         bounds = [0, *accumulate(each)]
         if min(each, default=0) < 0 or bounds[-1] > len(values):
             raise ValueError("columns must lie inside of their numbers")
         made = super().__new__(cls, [values[first:last] for first, last in pairwise(bounds)])
         at = address_of(values)
-        made.__dict__["at"] = np.array([at + 8 * first for first in bounds[:-1]], np.uint64)
+        made.__dict__["at"] = np.array([at + 4 * first for first in bounds[:-1]], np.uint64)
         made.__dict__["sizes"], made.__dict__["total"] = sizes, bounds[-1]
         return made
 
@@ -113,11 +119,11 @@ class Columns(tuple[Numbers, ...]):  # noqa: SLOT001  (what is remembered needs 
 class OpenPages:
     """Pages of several segments, of which each would have the same names; a segment may have none.
 
-    A page is its names, sorted, a newline before the first and behind each; how many numbers the columns of the first
-    names have together, up to each; and these columns, packed.
+    A page is its names, sorted, a newline before the first and behind each; how many numbers the column of each has;
+    and these columns, packed.
 
-    >>> packed, ends = pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))
-    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", np.array([2, 3]), packed), None])
+    >>> content = pack_numbers(np.array([2, 1])) + pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))[0]
+    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", content, (0, 2, len(content))), None])
     >>> pages.counts(b"cup").tolist(), [column.tolist() for column in pages.of(b"tea")]
     ([2, 0], [[7], []])
     """
@@ -140,7 +146,7 @@ class OpenPages:
     def of(self, name: bytes) -> Columns:
         """The numbers that each has for a name."""
         before, counts, total = self._find(name)
-        values = np.empty(total, np.int64)
+        values = np.empty(total, np.int32)
         made = library().unpack_in_pages(
             self._at, self._count, address_of(before), address_of(counts), address_of(values)
         )
@@ -148,33 +154,28 @@ class OpenPages:
             raise CorruptError(_SAYS_MORE)
         return Columns.cut(values, counts)
 
-    def beginning(self, prefix: bytes) -> list[tuple[bytes, bool]]:
-        """Of each the names that begin so, a newline between them, and whether the page behind it may have more.
+    def beginning(self, prefix: bytes) -> list[bytes]:
+        """The names that begin so, page after page."""
+        bounds = self._beginning(prefix).tolist()
+        texts = [page.names[first + 1 : last] for page, (first, last) in zip(self._kept, bounds, strict=True) if page]
+        joined = b"\n".join(filter(None, texts))
+        return joined.split(b"\n") if joined else []
 
-        A page whose names all come before such ones says so too.
-        """
-        bounds = np.empty((self._count, 2), np.int64)
-        library().find_beginnings(self._at, self._count, prefix, len(prefix), address_of(bounds))
-        found = []
-        for page, (first, last) in zip(self._kept, bounds.tolist(), strict=True):
-            names = b"" if page is None else page.names
-            found.append((names[first + 1 : last], last == len(names) - 1))
-        return found
-
-    def near(self, prefix: bytes, letters: int, *, longer: int) -> tuple[list[bytes], list[bool]]:
-        """Names that begin so and may have so many letters, or that many more or less, each once; and as `beginning`.
+    def near(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:
+        """Names that begin so and may have so many letters, or that many more or less, page after page.
 
         Of names that are not in letters of ASCII, only those with an apostrophe or beyond ASCII.
         """
+        bounds = self._beginning(prefix)
+        room = np.empty(int((bounds[:, 1] - bounds[:, 0]).sum()), np.uint8)
+        made = library().near_names(self._at, self._count, address_of(bounds), letters, longer, address_of(room))
+        return room[: made - 1].tobytes().split(b"\n") if made else []
+
+    def _beginning(self, prefix: bytes) -> Numbers:
+        """Between which newlines of each page the names stand that begin so."""
         bounds = np.empty((self._count, 2), np.int64)
         library().find_beginnings(self._at, self._count, prefix, len(prefix), address_of(bounds))
-        edges = bounds.tolist()
-        goes_on = [
-            last == len(page.names) - 1 if page else True for page, (_, last) in zip(self._kept, edges, strict=True)
-        ]
-        room = np.empty(sum(last - first for first, last in edges), np.uint8)
-        made = library().near_names(self._at, self._count, address_of(bounds), letters, longer, address_of(room))
-        return list(set(room[: made - 1].tobytes().split(b"\n"))) if made else [], goes_on
+        return bounds
 
     def _find(self, name: bytes) -> tuple[Numbers, Numbers, int]:
         """How many numbers stand before those of a name in each, how many it has, and how many that are."""
@@ -186,29 +187,40 @@ class OpenPages:
 
 
 class PackedPage:
-    """One of `OpenPages`: memory that a kernel reads, checked."""
+    """One of `OpenPages`: memory that a kernel reads, checked.
 
-    __slots__ = ("_kept", "given", "names", "nbytes")
+    Of the bytes of `content` those from the first to the second of `parts` are the packed counts of the names'
+    columns, and those from there to the third the packed columns.
+    """
 
-    def __init__(self, names: bytes, ended: Numbers, packed: bytes) -> None:
+    __slots__ = ("_content", "given", "names", "nbytes")
+
+    def __init__(self, names: bytes, content: bytes, parts: tuple[int, int, int]) -> None:
+        first, middle, last = parts
         if names[:1] != b"\n" or names[-1:] != b"\n":
             raise ValueError("a newline must stand before the first name and behind each")
-        ended = numbers_of(ended)
-        self.names, self._kept = names, (ended, packed)
-        self.nbytes = len(names) + ended.nbytes + len(packed)
-        self.given = (*_place_of(names), address_of(ended), len(ended), *_place_of(packed))
+        if not 0 <= first <= middle <= last <= len(content):
+            raise ValueError("the parts of a page must lie inside of it")
+        self.names, self._content, self.nbytes = names, content, len(names) + len(content)
+        at = address_in(content)
+        self.given = (address_in(names), len(names), at + first, middle - first, at + middle, last - middle)
 
 
 def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
-    """Columns as one, ascending, each number once."""
-    if 0 < len(columns) <= _MOST_UNITED:
-        (united,) = unite_all([Columns((column,)) for column in columns])
-        return united
-    return _sorted_once(columns)
+    """Columns as one, ascending, each number once.
+
+    >>> unite([np.array([5, 1]), np.array([2, 5])]).tolist()
+    [1, 2, 5]
+    """
+    whole = np.concatenate([_NONE, *columns])
+    whole.sort(kind="stable")
+    keep = np.ones(len(whole), np.bool_)
+    np.not_equal(whole[1:], whole[:-1], out=keep[1:])
+    return whole[keep]
 
 
 def unite_all(groups: Sequence[Columns]) -> Columns:
-    """Several columns of each segment as one of each, ascending, each number once.
+    """Several ascending columns of each segment as one of each, each number once.
 
     >>> ones, twos = Columns([np.array([1])] * 2), Columns([np.array([2]), np.array([5])])
     >>> [column.tolist() for column in unite_all([twos, ones])]
@@ -216,15 +228,42 @@ def unite_all(groups: Sequence[Columns]) -> Columns:
     """
     if any(len(group) != len(groups[0]) for group in groups):
         raise ValueError("every group needs a column of each segment")
-    united = _united(np.array([group.at for group in groups]), np.array([group.sizes for group in groups]))
-    return united or Columns([_sorted_once(columns) for columns in zip(*groups, strict=True)])
+    while len(groups) > _MOST_UNITED:
+        groups = [unite_all(groups[first : first + _MOST_UNITED]) for first in range(0, len(groups), _MOST_UNITED)]
+    count, segments = len(groups), len(groups[0])
+    columns, sizes = np.array([group.at for group in groups]), np.array([group.sizes for group in groups])
+    own, made = np.empty(2 * count, np.int64), np.empty(segments, np.int64)
+    out, room = np.empty(int(sizes.sum()), np.int32), np.empty(int(sizes.sum(axis=0).max(initial=0)), np.int32)
+    given = (address_of(columns), address_of(sizes), count, segments)
+    rooms = (address_of(own), address_of(own) + 8 * count, address_of(room))
+    library().unite_columns(*given, *rooms, address_of(out), address_of(made))
+    return Columns.cut(out, made)
+
+
+def leave_out(columns: Columns, others: Sequence[Columns]) -> Columns:
+    """Ascending columns without the numbers that others have, which ascend too.
+
+    >>> ones, twos = Columns([np.array([1, 2, 3])]), Columns([np.array([0, 2])])
+    >>> [column.tolist() for column in leave_out(ones, [twos])]
+    [[1, 3]]
+    """
+    if any(len(each) != len(columns) for each in others):
+        raise ValueError("every group needs a column of each segment")
+    if not others:
+        return columns
+    at, sizes = np.array([each.at for each in others]), np.array([each.sizes for each in others])
+    out, made = np.empty(columns.total, np.int32), np.empty(len(columns), np.int64)
+    library().leave_out(
+        *columns.given, address_of(at), address_of(sizes), len(others), address_of(out), address_of(made)
+    )
+    return Columns.cut(out, made)
 
 
 def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Columns] = ()) -> Columns:
     """The numbers that several names have, each in pages of the same segments, and others beside them, as one of each.
 
-    >>> packed, ends = pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))
-    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", np.array([2, 3]), packed)])
+    >>> content = pack_numbers(np.array([2, 1])) + pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))[0]
+    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", content, (0, 2, len(content)))])
     >>> [column.tolist() for column in unite_named([(pages, b"cup"), (pages, b"tea")], [Columns([np.array([6])])])]
     [[5, 6, 7, 900]]
     """
@@ -238,64 +277,27 @@ def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Colum
         b"".join([name for _, name in found]),
         np.array([0, *accumulate([len(name) for _, name in found])], np.int64),
     )
-    counted = np.empty((2, len(pages)), np.int64)
-    places = (address_of(counted), address_of(counted) + 8 * len(pages))
+    before, counts = np.empty((2, len(found), segments), np.int64)
+    places = (address_of(before), address_of(counts))
     total = library().find_all_in_pages(address_of(pages), segments, names, address_of(bounds), len(found), *places)
     if total < 0:
         raise CorruptError(_SAYS_MORE)
     at, sizes = (np.concatenate([getattr(each, name) for each in beside] or [_NONE]) for name in ("at", "sizes"))
-    whole = total + sum(each.total for each in beside)
-    room, out, made = np.empty(total + whole, np.int64), np.empty(whole, np.int64), np.empty(segments, np.int64)
+    unpacked = counts.sum(axis=0)  # of each segment: one after the other is unpacked and united
+    whole = unpacked + sizes.reshape(len(beside), segments).sum(axis=0)
+    room = np.empty(int(unpacked.max(initial=0) + whole.max(initial=0)), np.int32)
+    out, made = np.empty(int(whole.sum()), np.int32), np.empty(segments, np.int64)
     others = (address_of(at), address_of(sizes), len(beside), segments)
-    rooms = (address_of(room), address_of(room) + 8 * total, address_of(out), address_of(made))
-    united = library().unite_in_pages(address_of(pages), *places, len(found), *others, *rooms)
-    if united == -_MORE:
+    rooms = (address_of(room), address_of(room) + 4 * int(unpacked.max(initial=0)), address_of(out), address_of(made))
+    if library().unite_in_pages(address_of(pages), *places, len(found), *others, *rooms) < 0:
         raise CorruptError(_SAYS_MORE)
-    if united < 0:
-        return unite_all([*beside, *(pages.of(name) for pages, name in found)])
     return Columns.cut(out, made)
 
 
-_NONE, _MORE = np.zeros(0, np.int64), 2
-
-
-def _united(columns: NDArray[np.uint64], sizes: Numbers) -> Columns | None:
-    """Columns that lie in memory, of a row each, as one of each segment; None where one of them does not ascend."""
-    count, segments = columns.shape
-    if count > _MOST_UNITED:
-        parts = [
-            _united(columns[first : first + _MOST_UNITED], sizes[first : first + _MOST_UNITED])
-            for first in range(0, count, _MOST_UNITED)
-        ]
-        whole = [part for part in parts if part is not None]
-        if len(whole) < len(parts):
-            return None
-        return _united(np.array([part.at for part in whole]), np.array([part.sizes for part in whole]))
-    columns, sizes = np.ascontiguousarray(columns), np.ascontiguousarray(sizes)
-    own, made = np.empty(2 * count, np.int64), np.empty(segments, np.int64)
-    of_each = sizes.sum(axis=0)
-    out, room = np.empty(int(of_each.sum()), np.int64), np.empty(int(of_each.max(initial=0)), np.int64)
-    given = (address_of(columns), address_of(sizes), count, segments)
-    rooms = (address_of(own), address_of(own) + 8 * count, address_of(room))
-    if library().unite_columns(*given, *rooms, address_of(out), address_of(made)) < 0:
-        return None
-    return Columns.cut(out, made)
-
-
-def _sorted_once(columns: Sequence[NDArray[Any]]) -> Numbers:
-    whole = np.concatenate([np.zeros(0, np.int64), *columns])
-    whole.sort(kind="stable")
-    keep = np.ones(len(whole), np.bool_)
-    np.not_equal(whole[1:], whole[:-1], out=keep[1:])
-    return whole[keep]
+_NONE = np.zeros(0, np.int64)
 
 
 _NOTHING = (0,) * 6
-
-
-def _place_of(content: bytes) -> tuple[int, int]:
-    """Where bytes lie in memory, and how many they are."""
-    return address_in(content), len(content)
 
 
 class _PlacedUnits(NamedTuple):
@@ -380,8 +382,8 @@ NO_TREE = _NOTHING
 class HeadingTree:
     """The headings of a segment, where they stand and which one each is under: their number for none."""
 
-    def __init__(self, starts: Numbers, ends: Numbers, parents: Numbers, bases: Numbers) -> None:
-        self.starts, self.ends, self.parents, self._bases = map(numbers_of, (starts, ends, parents, bases))
+    def __init__(self, starts: Places, ends: Places, parents: Places, bases: Places) -> None:
+        self.starts, self.ends, self.parents, self._bases = map(places_of, (starts, ends, parents, bases))
         if not (len(starts) == len(ends) == len(parents) > 0 and len(bases)):
             raise ValueError("every heading needs an end and a parent, and there must be extents")
         if int(self.parents.min()) < 0:
@@ -430,7 +432,7 @@ class CountedRows:
         """How many rows have anything."""
         return self._known
 
-    def add(self, columns: Sequence[Numbers], *, weight: int) -> None:
+    def add(self, columns: Sequence[NDArray[Any]], *, weight: int) -> None:
         """Count so much for every position."""
         positions = Columns.of(columns)
         if len(positions) != self._segments or weight < 1:

@@ -7,18 +7,18 @@
 #include "places.h"
 
 /* Add `weight` to the count of each stretch for every position in it; these may overlap, where their ends ascend too. */
-EXPORT void count_inside(const int64_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
+EXPORT void count_inside(const int32_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
                          const int64_t *ends, const int64_t *bounds, int64_t weight, int64_t *counts)
 {
     for (int64_t segment = 0; segment < segments; segment++) {
-        const int64_t *column = positions[segment];
+        const int32_t *column = positions[segment];
         int64_t size = sizes[segment], stretch = bounds[segment], last = bounds[segment + 1];
         for (int64_t at = 0; at < size && stretch < last; stretch++) {
-            stretch = not_below(ends, last, stretch, column[at] + 1);
+            stretch = not_below(ends, last, stretch, (int64_t)column[at] + 1);
             if (stretch >= last)
                 break;
-            at = not_below(column, size, at, starts[stretch]);
-            int64_t next = not_below(column, size, at, ends[stretch]);
+            at = place_not_below(column, size, at, starts[stretch]);
+            int64_t next = place_not_below(column, size, at, ends[stretch]);
             counts[stretch] += weight * (next - at);
             if (stretch + 1 == last || starts[stretch + 1] >= ends[stretch])
                 at = next;
@@ -39,18 +39,18 @@ static inline int64_t add_to_row(int64_t row, int64_t weight, int64_t *counts, i
 /* Add `weight` for every position to the count of the row that its extent belongs to: extent i of a segment begins at
  * bases[s][i] and reaches to the next, and no position stands before the first. Rows are below the length of `counts`;
  * `known` has room for as many, of which `count` are there already. Returns how many rows are known. */
-EXPORT int64_t add_to_rows(const int64_t *const *positions, const int64_t *sizes, int64_t segments,
-                           const int64_t *const *bases, const int64_t *const *rows, const int64_t *extents,
+EXPORT int64_t add_to_rows(const int32_t *const *positions, const int64_t *sizes, int64_t segments,
+                           const int32_t *const *bases, const int32_t *const *rows, const int64_t *extents,
                            int64_t weight, int64_t *counts, int64_t *known, int64_t count)
 {
     for (int64_t segment = 0; segment < segments; segment++) {
-        const int64_t *column = positions[segment];
+        const int32_t *column = positions[segment];
         int64_t extent = 0;
         for (int64_t at = 0; at < sizes[segment];) {
-            extent = not_below(bases[segment], extents[segment], extent, column[at] + 1) - 1;
+            extent = place_not_below(bases[segment], extents[segment], extent, (int64_t)column[at] + 1) - 1;
             int64_t next = sizes[segment];
             if (extent + 1 < extents[segment])
-                next = not_below(column, sizes[segment], at, bases[segment][extent + 1]);
+                next = place_not_below(column, sizes[segment], at, bases[segment][extent + 1]);
             if (extent >= 0)
                 count = add_to_row(rows[segment][extent], weight * (next - at), counts, known, count);
             else

@@ -19,42 +19,46 @@ typedef struct {
 /* The headings of a segment: heading h is [starts[h], ends[h]), its ends ascend, and it stands under parents[h], which is
  * `heads` for none. The extents of the segment begin at bases, which ascend. */
 typedef struct {
-    const int64_t *starts, *ends, *parents;
+    const int32_t *starts, *ends, *parents;
     int64_t heads;
-    const int64_t *bases;
+    const int32_t *bases;
     int64_t extents;
 } tree;
 
 /* Positions of a word that count the same: positions[s] has sizes[s] of them in segment s, ascending. Where they are
  * many, `rows` are the documents that have them, of which each has so many `times`; else it is NULL. */
 typedef struct {
-    const int64_t *const *positions;
+    const int32_t *const *positions;
     const int64_t *sizes;
     int64_t weight; /* thousandths */
     const int64_t *rows, *times;
     int64_t known;
 } group;
 
-/* The first place from `from` on whose value is not below `value`. */
-static inline int64_t not_below(const int64_t *column, int64_t size, int64_t from, int64_t value)
-{
-    if (from >= size || column[from] >= value)
-        return from;
-    int64_t low = from, step = 1;
-    while (step < size - low && column[low + step] < value) {
-        low += step;
-        step *= 2;
+/* The first place from `from` on whose value is not below `value`. For numbers of eight bytes, and for places of four. */
+#define NOT_BELOW(name, number)                                                                                        \
+    static inline int64_t name(const number *column, int64_t size, int64_t from, int64_t value)                        \
+    {                                                                                                                  \
+        if (from >= size || column[from] >= value)                                                                     \
+            return from;                                                                                               \
+        int64_t low = from, step = 1;                                                                                  \
+        while (step < size - low && column[low + step] < value) {                                                      \
+            low += step;                                                                                               \
+            step *= 2;                                                                                                 \
+        }                                                                                                              \
+        int64_t high = step < size - low ? low + step : size;                                                          \
+        while (high - low > 1) {                                                                                       \
+            int64_t middle = low + (high - low) / 2;                                                                   \
+            if (column[middle] < value)                                                                                \
+                low = middle;                                                                                          \
+            else                                                                                                       \
+                high = middle;                                                                                         \
+        }                                                                                                              \
+        return high;                                                                                                   \
     }
-    int64_t high = step < size - low ? low + step : size;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (column[middle] < value)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high;
-}
+
+NOT_BELOW(not_below, int64_t)
+NOT_BELOW(place_not_below, int32_t)
 
 /* The last place up to `size` whose value is not above `value`, near `from`; the first value never is. */
 static inline int64_t last_not_above(const int64_t *column, int64_t size, int64_t from, int64_t value)

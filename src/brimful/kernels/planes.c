@@ -13,6 +13,7 @@
 #endif
 
 enum { CODE_BYTES = 32, GROUP = 32, HALF = 16 };
+enum { AHEAD = 4 * GROUP, LINE = 64 }; /* codes, and bytes of a line of the caches */
 
 /* Whether this processor, and what runs on it, can look 32 half bytes up at once. */
 EXPORT int64_t can_be_wide(void)
@@ -156,6 +157,9 @@ EXPORT int64_t near_codes(const uint8_t *planes, int64_t count, const uint8_t *t
         return 0;
     for (int64_t first = 0; first < count; first += GROUP) {
         const uint8_t *group = planes + first * CODE_BYTES;
+        /* None of this is needed again: it takes the place of nothing else in the caches. */
+        for (int line = 0; line < GROUP * CODE_BYTES && first + AHEAD < count; line += LINE)
+            __builtin_prefetch(group + AHEAD * CODE_BYTES + line, 0, 0);
         if (!summed(group, tables, wide, (int)needed - 1, sums))
             continue;
         for (int at = 0; at < GROUP && first + at < count; at++)

@@ -1,14 +1,14 @@
 /* Which documents, blocks and units have the words of a question, over all segments in one call each?
  *
- * A word has the groups groups[firsts[w]] to groups[firsts[w + 1] - 1]; a position counts the weights of all of them that
- * hold it, and the last one holds all. */
+ * A word has the groups groups[firsts[w]] to groups[firsts[w + 1] - 1]: positions that count the same. No position is in
+ * two of them, and the first ones count most. */
 
 #include "places.h"
 
-EXPORT void count_inside(const int64_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
+EXPORT void count_inside(const int32_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
                          const int64_t *ends, const int64_t *bounds, int64_t weight, int64_t *counts);
-EXPORT int64_t add_to_rows(const int64_t *const *positions, const int64_t *sizes, int64_t segments,
-                           const int64_t *const *bases, const int64_t *const *rows, const int64_t *extents,
+EXPORT int64_t add_to_rows(const int32_t *const *positions, const int64_t *sizes, int64_t segments,
+                           const int32_t *const *bases, const int32_t *const *rows, const int64_t *extents,
                            int64_t weight, int64_t *counts, int64_t *known, int64_t count);
 EXPORT int64_t add_rows(const int64_t *rows, const int64_t *times, int64_t size, int64_t weight, int64_t *counts,
                         int64_t *known, int64_t count);
@@ -21,13 +21,19 @@ typedef struct {
     int64_t count;
 } list;
 
+/* The groups of a word; none of one that is not asked for. */
+typedef struct {
+    const group *groups;
+    int64_t count;
+} places_of_word;
+
 /* What a corpus is: of each segment where its extents begin and the rows of these, and where its blocks begin and the
  * number of the first of them. Of each block its row and its first unit, of each row whether it is made of records. */
 typedef struct {
     int64_t segments;
-    const int64_t *const *bases, *const *rows;
+    const int32_t *const *bases, *const *rows;
     const int64_t *extents;
-    const int64_t *const *block_starts;
+    const int32_t *const *block_starts;
     const int64_t *blocks, *block_numbers;
     int64_t all_blocks;
     const int32_t *block_rows;
@@ -56,26 +62,30 @@ EXPORT int64_t count_documents(const corpus *whole, const group *groups, int64_t
     return name ? add_rows(called->values, NULL, called->count, name, counts, known, made) : made;
 }
 
-/* Add `gain` to the worth of a block; one that was not touched goes to the end of those that were. */
-static inline int64_t add_to_block(int64_t block, double gain, double *worth, int64_t *touched, int64_t count)
+/* Add `gain` to the worth of a block, once for a word; one that was not touched goes to the end of those that were. */
+static inline int64_t add_to_block(int64_t block, double gain, int32_t word, double *worth, int32_t *seen, int64_t *touched,
+                                   int64_t count)
 {
+    if (seen[block] == word)
+        return count;
+    seen[block] = word;
     if (worth[block] == 0.0)
         touched[count++] = block;
     worth[block] += gain;
     return count;
 }
 
-static int64_t add_to_blocks(const corpus *whole, const group *own, double gain, double *worth, int64_t *touched,
-                             int64_t count)
+static int64_t add_to_blocks(const corpus *whole, const group *own, double gain, int32_t word, double *worth, int32_t *seen,
+                             int64_t *touched, int64_t count)
 {
     for (int64_t segment = 0; segment < whole->segments; segment++) {
-        const int64_t *column = own->positions[segment], *starts = whole->block_starts[segment];
+        const int32_t *column = own->positions[segment], *starts = whole->block_starts[segment];
         int64_t size = own->sizes[segment], blocks = whole->blocks[segment], block = 0;
         for (int64_t at = 0; at < size;) {
-            block = not_below(starts, blocks, block, column[at] + 1) - 1;
-            at = block + 1 < blocks ? not_below(column, size, at, starts[block + 1]) : size;
+            block = place_not_below(starts, blocks, block, (int64_t)column[at] + 1) - 1;
+            at = block + 1 < blocks ? place_not_below(column, size, at, starts[block + 1]) : size;
             if (block >= 0)
-                count = add_to_block(whole->block_numbers[segment] + block, gain, worth, touched, count);
+                count = add_to_block(whole->block_numbers[segment] + block, gain, word, worth, seen, touched, count);
             else
                 block = 0;
         }
@@ -165,25 +175,27 @@ static int64_t sort_once(int64_t *numbers, int64_t count, int64_t *room)
     return made;
 }
 
-/* What narrows a question down: the words that are looked at, each with its gain and the group of all its positions; a
- * word without positions has blocks of its own. `allowed` says for each row whether it may be shown; NULL for all. A
+/* What narrows a question down: the words that are looked at, each with its gain and its groups; a word without positions
+ * has blocks of its own. `allowed` says for each row whether it may be shown; NULL for all. A
  * block counts by its words, and by `document` times what its row is worth in `documents`. The best `most` of them are
  * taken; where `of_records` is not 0, no more than one in so many of records while others have anything. */
 typedef struct {
     int64_t words;
-    const group *groups;
+    const places_of_word *places;
     const double *gains;
     const list *named;
     const uint8_t *allowed;
     const double *documents;
     int64_t most, of_records;
+    int64_t touched; /* blocks that may have any of the words, at most */
     list extra; /* units that are looked at whatever their words, ascending */
     int64_t reach;
 } narrowing;
 
-/* The blocks that have most of the words, ascending; `out` has room for them. `worth` has a number for each block, all 0,
- * and is left so; `touched`, `ranks` and `room` have room for all blocks. Returns how many there are. */
-static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double document, double *worth,
+/* The blocks that have most of the words, ascending; `out` has room for them. `worth` and `seen` have a number for each
+ * block, all 0, and are left so; `touched`, `ranks` and `room` have room for those that may be touched, `room` twice.
+ * Returns how many there are. */
+static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double document, double *worth, int32_t *seen,
                              int64_t *touched, int64_t *ranks, int64_t *room, int64_t *out)
 {
     int64_t count = 0, kept = 0, records = 0;
@@ -192,13 +204,15 @@ static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double
         double gain = asked->gains[word];
         if (gain == 0.0)
             continue; /* no block would be known to be touched */
-        if (asked->groups[word].positions)
-            count = add_to_blocks(whole, asked->groups + word, gain, worth, touched, count);
+        int32_t number = (int32_t)word + 1;
+        for (int64_t at = 0; at < asked->places[word].count; at++)
+            count = add_to_blocks(whole, asked->places[word].groups + at, gain, number, worth, seen, touched, count);
         for (int64_t at = 0; at < asked->named[word].count; at++)
-            count = add_to_block(asked->named[word].values[at], gain, worth, touched, count);
+            count = add_to_block(asked->named[word].values[at], gain, number, worth, seen, touched, count);
     }
     for (int64_t at = 0; at < count; at++) {
         int64_t block = touched[at], row = whole->block_rows[block];
+        seen[block] = 0;
         most = worth[block] > most ? worth[block] : most;
         if (worth[block] == 0.0 || (asked->allowed && !asked->allowed[row]))
             worth[block] = 0.0;
@@ -242,15 +256,17 @@ static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double
 
 /* The units of the blocks that have most of a question's words, and of those of some units, with their surroundings,
  * ascending. `places` gets seven columns of `most` numbers, of which the first so many are set (`place_units` says of
- * what, and they lie one after the other); `bounds` the first of each segment, and their number. `worth` has a number for
- * each block, all 0, and is left so; `touched` has place for four numbers a block and two for each block that is
- * taken and each unit of `extra`. Returns how many units there are, -1 where there is no such unit or no room. */
-EXPORT int64_t choose_units(const corpus *whole, const narrowing *asked, double document, double *worth,
+ * what, and they lie one after the other); `bounds` the first of each segment, and their number. `worth` and `seen` have a
+ * number for each block, all 0, and are left so; `touched` has place for four numbers for each block that may be touched,
+ * and two for each that is taken and each unit of `extra`. Returns how many units there are, -1 where there is no such
+ * unit or no room. */
+EXPORT int64_t choose_units(const corpus *whole, const narrowing *asked, double document, double *worth, int32_t *seen,
                             int64_t *touched, int64_t *units, int64_t most, int64_t *places, int64_t *bounds)
 {
     int64_t all = whole->all_blocks, taken = asked->most + asked->extra.count;
-    int64_t *ranks = touched + all, *room = ranks + all, *lows = room + 2 * all, *highs = lows + taken;
-    int64_t count = choose_blocks(whole, asked, document, worth, touched, ranks, room, lows);
+    int64_t *ranks = touched + asked->touched, *room = ranks + asked->touched, *lows = room + 2 * asked->touched;
+    int64_t *highs = lows + taken;
+    int64_t count = choose_blocks(whole, asked, document, worth, seen, touched, ranks, room, lows);
     for (int64_t at = 0, block = 0; at < asked->extra.count; at++) {
         int64_t unit = asked->extra.values[at];
         if (unit < 0 || unit >= whole->units)
@@ -304,13 +320,13 @@ static int64_t find_above(const tree *trees, int64_t segments, const candidates 
         for (int64_t unit = units->bounds[segment]; unit < units->bounds[segment + 1]; unit++) {
             int64_t above = heads, begin = units->starts[unit];
             if (heads) {
-                after = not_below(own->ends, heads, after, begin + 1);
+                after = place_not_below(own->ends, heads, after, begin + 1);
                 int64_t next = after < heads ? after : heads - 1;
                 above = after - 1;
                 if (own->starts[next] >= begin && own->starts[next] < units->ends[unit])
                     above = own->parents[next];
                 else if (above >= 0) {
-                    extent = not_below(own->bases, own->extents, extent, begin + 1);
+                    extent = place_not_below(own->bases, own->extents, extent, begin + 1);
                     if (own->starts[above] < own->bases[extent ? extent - 1 : own->extents - 1])
                         above = -1;
                 }
@@ -383,11 +399,11 @@ EXPORT void count_words(const corpus *whole, const tree *trees, const candidates
             count_inside(groups[at].positions, groups[at].sizes, segments, units->starts, units->ends, units->bounds,
                          groups[at].weight, counts);
         if (firsts[word] < firsts[word + 1] && heads) {
-            const group *last = groups + firsts[word + 1] - 1;
             int64_t any = 0;
             memset(marks, 0, (size_t)heads * sizeof *marks);
-            count_inside(last->positions, last->sizes, segments, units->head_starts, units->head_ends, units->used, 1,
-                         marks);
+            for (int64_t at = firsts[word]; at < firsts[word + 1]; at++)
+                count_inside(groups[at].positions, groups[at].sizes, segments, units->head_starts, units->head_ends,
+                             units->used, 1, marks);
             for (int64_t head = 0; head < heads; head++)
                 any |= marks[head];
             if (any) /* as it is not for most words */
@@ -407,29 +423,29 @@ EXPORT void count_words(const corpus *whole, const tree *trees, const candidates
     }
 }
 
-/* The places of words in units where they may be defined: in a heading, or anywhere where `anywhere` says so of a word.
- * `groups` has one for each word. `out` gets four columns of `most` numbers: the word, the place, its unit, and the
- * heading of its segment, -1 for none; the places of a word stand together and ascend in each segment. Returns how many
- * there are; those beyond `most` are not written. */
-EXPORT int64_t find_defining(const corpus *whole, const tree *trees, const candidates *units, const group *groups,
+/* The places of words in units where they may be defined, of those that count most: in a heading, or anywhere where
+ * `anywhere` says so of a word. `out` gets four columns of `most` numbers: the word, the place, its unit, and the heading of
+ * its segment, -1 for none; the places of a word stand together and ascend in each segment. Returns how many there are;
+ * those beyond `most` are not written. */
+EXPORT int64_t find_defining(const corpus *whole, const tree *trees, const candidates *units, const places_of_word *asked,
                              const uint8_t *anywhere, int64_t words, int64_t *out, int64_t most)
 {
     int64_t made = 0, *places = out + most, *owners = places + most, *heads = owners + most;
     for (int64_t word = 0; word < words; word++)
         for (int64_t segment = 0; segment < whole->segments; segment++) {
-            const int64_t *column = groups[word].positions ? groups[word].positions[segment] : NULL;
+            const int32_t *column = asked[word].count ? asked[word].groups->positions[segment] : NULL;
             const tree *own = trees + segment;
-            int64_t size = column ? groups[word].sizes[segment] : 0, unit = units->bounds[segment];
+            int64_t size = column ? asked[word].groups->sizes[segment] : 0, unit = units->bounds[segment];
             int64_t last = units->bounds[segment + 1], after = 0;
             if (!own->heads && !anywhere[word])
                 continue;
             for (int64_t at = 0; at < size && unit < last; unit++) {
-                unit = not_below(units->ends, last, unit, column[at] + 1);
+                unit = not_below(units->ends, last, unit, (int64_t)column[at] + 1);
                 if (unit >= last)
                     break;
-                at = not_below(column, size, at, units->starts[unit]);
+                at = place_not_below(column, size, at, units->starts[unit]);
                 for (; at < size && column[at] < units->ends[unit]; at++) {
-                    after = not_below(own->starts, own->heads, after, column[at] + 1);
+                    after = place_not_below(own->starts, own->heads, after, (int64_t)column[at] + 1);
                     int64_t head = after && column[at] < own->ends[after - 1] ? after - 1 : -1;
                     if (head < 0 && !anywhere[word])
                         continue;
@@ -446,12 +462,11 @@ EXPORT int64_t find_defining(const corpus *whole, const tree *trees, const candi
     return made;
 }
 
-/* How many runs of four words, in an order that `follows` allows, begin in each unit. `groups` has one for each word, none
- * for a word that is not asked for; sizes[w] is how long it is, and follows[w * words + v] is whether v may follow w. No
- * more than `gap` bytes are between two words of a run. `found` has room for three numbers of `most` positions, `begins`
+/* How many runs of four words, in an order that `follows` allows, begin in each unit, by all places of the words that are
+ * asked for; sizes[w] is how long one is, and follows[w * words + v] is whether v may follow w. No more than `gap` bytes are between two words of a run. `found` has room for three numbers of `most` positions, `begins`
  * for one more than there are units; counts are all 0. Returns how many positions there are in units; where these are
  * more than `most`, nothing is counted. */
-EXPORT int64_t count_runs(const corpus *whole, const candidates *units, const group *groups, const int64_t *sizes,
+EXPORT int64_t count_runs(const corpus *whole, const candidates *units, const places_of_word *asked, const int64_t *sizes,
                           const uint8_t *follows, int64_t words, int64_t gap, int64_t *found, int64_t most,
                           int64_t *begins, int64_t *counts)
 {
@@ -462,15 +477,16 @@ EXPORT int64_t count_runs(const corpus *whole, const candidates *units, const gr
         /* First how many each unit has, then where: those of a unit stand together, by word and place. */
         made = 0;
         for (int64_t word = 0; word < words; word++)
-            for (int64_t segment = 0; groups[word].positions && segment < whole->segments; segment++) {
-                const int64_t *column = groups[word].positions[segment];
-                int64_t size = groups[word].sizes[segment], unit = units->bounds[segment];
+            for (int64_t part = 0; part < asked[word].count * whole->segments; part++) {
+                const group *own = asked[word].groups + part / whole->segments;
+                int64_t segment = part % whole->segments, size = own->sizes[segment], unit = units->bounds[segment];
+                const int32_t *column = own->positions[segment];
                 int64_t last = units->bounds[segment + 1];
                 for (int64_t at = 0; at < size && unit < last; unit++) {
-                    unit = not_below(units->ends, last, unit, column[at] + 1);
+                    unit = not_below(units->ends, last, unit, (int64_t)column[at] + 1);
                     if (unit >= last)
                         break;
-                    at = not_below(column, size, at, units->starts[unit]);
+                    at = place_not_below(column, size, at, units->starts[unit]);
                     for (; at < size && column[at] < units->ends[unit]; at++, made++)
                         if (is_second) {
                             int64_t to = begins[unit]++;

@@ -45,7 +45,7 @@ class _Room:
     """Memory that kernels of one question work in; what has to be 0 is left so."""
 
     def __init__(self, documents: int, blocks: int) -> None:
-        self.worth, self.counts = np.zeros(blocks), np.zeros(documents, np.int64)
+        self.worth, self.seen, self.counts = np.zeros(blocks), np.zeros(blocks, np.int32), np.zeros(documents, np.int64)
         self.is_called, self.known = np.zeros(documents, np.uint8), np.empty(documents, np.int64)
         self._arrays: dict[str, NDArray[Any]] = {}
 
@@ -152,9 +152,9 @@ class CorpusPlaces:
 class AskedWords:
     """Words with their places in a corpus: of each word weights in thousandths with positions, segment by segment.
 
-    A position counts the weights of all groups that hold it; the last group of a word holds all of them. `called` are
-    the documents whose names have each word. What kernels make of them stands in memory that the next question uses
-    once these are `close`d, but for what is said to stay.
+    No position is in two groups of a word, and the first ones count most. `called` are the documents whose names have
+    each word. What kernels make of them stands in memory that the next question uses once these are `close`d, but for
+    what is said to stay.
     """
 
     def __init__(
@@ -171,6 +171,7 @@ class AskedWords:
                 groups.append((*places.given[:2], weight, *corpus.counted(places)))
             firsts.append(len(groups))
         self.firsts = firsts
+        self._totals = [sum(places.total for _, places in word) for word in words]
         self.groups = np.array(groups or [_NO_GROUP], np.uint64)
         self._firsts = np.array(firsts, np.int64)
         self._called = np.array([each.given for each in called] or [(0, 0)], np.uint64)
@@ -183,6 +184,15 @@ class AskedWords:
     def close(self) -> None:
         """Let the next question work in the memory of this one."""
         self.corpus.leave(self.room)
+
+    def places_of(self, words: Sequence[int]) -> NDArray[np.uint64]:
+        """Where the groups of some words lie, and how many each has; none of what is negative."""
+        at, firsts = self.given[0], self.firsts
+        found = [
+            (at + _GROUP_BYTES * firsts[word], firsts[word + 1] - firsts[word]) if word >= 0 else (0, 0)
+            for word in words
+        ]
+        return np.array(found or [(0, 0)], np.uint64)
 
     def choose(
         self,
@@ -213,36 +223,36 @@ class AskedWords:
         if any(len(each) and not 0 <= int(each.min()) <= int(each.max()) < corpus.blocks for each in named.values()):
             raise ValueError(f"there are {corpus.blocks} blocks")
         extra, room = numbers_of(extra), self.room
-        groups = np.zeros((max(len(words), 1), len(_NO_GROUP)), np.uint64)
-        for at, word in enumerate(words):
-            if word not in named and self.firsts[word] < self.firsts[word + 1]:
-                groups[at] = self.groups[self.firsts[word + 1] - 1]
+        places = self.places_of([word if word not in named else -1 for word in words])
         gains = np.array([gain for _, gain in ordered] or [0.0], np.float64)
         own = {word: numbers_of(blocks) for word, blocks in named.items()}
         lists = [(address_of(own[word]), len(own[word])) if word in own else (0, 0) for word in words]
         blocks = np.array(lists or [(0, 0)], np.uint64)
         allowed = None if allowed is None else np.ascontiguousarray(allowed)
+        positions = sum(len(own[word]) if word in own else self._totals[word] for word in words)
+        most_touched = min(positions, corpus.blocks)
         asked = np.array(
             [
                 len(words),
-                address_of(groups),
+                address_of(places),
                 address_of(gains),
                 address_of(blocks),
                 0 if allowed is None else address_of(allowed),
                 address_of(documents),
                 most,
                 of_records,
+                most_touched,
                 address_of(extra),
                 len(extra),
                 reach,
             ],
             np.uint64,
         )
-        touched = room.array("touched", (4 * corpus.blocks + 2 * (most + len(extra)),), np.int64)
+        touched = room.array("touched", (4 * most_touched + 2 * (most + len(extra)),), np.int64)
         limit = min((min(most, corpus.blocks) + len(extra)) * (corpus.widest + 2 * reach), corpus.units)
         units, placed = room.array("units", (limit,), np.int64), room.array("placed", (7 * limit,), np.int64)
         bounds = np.empty(corpus.segments + 1, np.int64)
-        rooms = (address_of(room.worth), address_of(touched), address_of(units), limit)
+        rooms = (*addresses_of(room.worth, room.seen, touched, units), limit)
         made = library().choose_units(
             corpus.at, address_of(asked), document, *rooms, address_of(placed), address_of(bounds)
         )
@@ -319,21 +329,18 @@ class WordsInUnits:
             *addresses_of(self.counts, self.told, self.has),
         )
 
-    def defining(self, firsts: Sequence[bool], anywhere: Sequence[bool]) -> Numbers:
-        """Where words may be defined, as the first group of their places has them: those that `firsts` names.
+    def defining(self, wanted: Sequence[bool], anywhere: Sequence[bool]) -> Numbers:
+        """Where words may be defined, by the places that count most: those that `wanted` names.
 
         In headings, and of words that `anywhere` names everywhere. Four rows: the word, the place, its unit, and the
         heading of its segment, -1 for none; the places of a word stand together and ascend in each segment.
         """
         words = self._words
-        if not len(firsts) == len(anywhere) == len(words):
+        if not len(wanted) == len(anywhere) == len(words):
             raise ValueError("of every word it must be said whether and where it may be defined")
-        groups = np.zeros((max(len(words), 1), len(_NO_GROUP)), np.uint64)
-        for word, wanted in enumerate(firsts):
-            if wanted and words.firsts[word] < words.firsts[word + 1]:
-                groups[word] = words.groups[words.firsts[word]]
+        places = words.places_of([word if is_wanted else -1 for word, is_wanted in enumerate(wanted)])
         names, most, made = np.array([*anywhere, False], np.uint8), 0, _AT_FIRST
-        given = (words.corpus.at, address_of(self._trees[1]), address_of(self._units), address_of(groups))
+        given = (words.corpus.at, address_of(self._trees[1]), address_of(self._units), address_of(places))
         while made > most:
             most = made
             found = np.empty((4, most), np.int64)
@@ -348,13 +355,10 @@ class WordsInUnits:
         words, units = self._words, self.counts.shape[1]
         if not len(wanted) == len(sizes) == len(words) or follows.shape != (len(words), len(words)):
             raise ValueError("of every word it must be said whether it is wanted, how long it is and which follow it")
-        groups = np.zeros((max(len(words), 1), len(_NO_GROUP)), np.uint64)
-        for word, is_wanted in enumerate(wanted):
-            if is_wanted and words.firsts[word] < words.firsts[word + 1]:
-                groups[word] = words.groups[words.firsts[word + 1] - 1]
+        places = words.places_of([word if is_wanted else -1 for word, is_wanted in enumerate(wanted)])
         lengths, allowed = np.array(sizes, np.int64), np.ascontiguousarray(follows, np.bool_)
         counts, begins = np.zeros(units, np.int64), np.empty(units + 1, np.int64)
-        given = (words.corpus.at, *addresses_of(self._units, groups, lengths, allowed), len(words), gap)
+        given = (words.corpus.at, *addresses_of(self._units, places, lengths, allowed), len(words), gap)
         most, made = 0, _RUNS_AT_FIRST
         while made > most:
             most = made

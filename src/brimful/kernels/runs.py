@@ -10,7 +10,7 @@ from itertools import compress, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import MOST_BYTES, Numbers, Places, address_in, address_of, is_wide, library, numbers_of, places_of
+from brimful.kernels import MOST_BYTES, Places, address_in, address_of, is_wide, library, places_of
 
 _SIGN_WORDS, _LONGEST_RUN = 16, 8
 _MOST_GROUPS = 8
@@ -105,18 +105,19 @@ class RunSets:
 
 
 def sign_words(
-    text: bytes, starts: Numbers, lengths: Numbers, *, factors: NDArray[np.uint32]
+    text: bytes, starts: Places, lengths: Places, *, factors: NDArray[np.uint32]
 ) -> tuple[bytes, NDArray[np.uint64]]:
     """Words of a text in ASCII, one after the other, and the signature of each: a bit for each of its trigrams.
 
     A trigram's bit is the upper six of the sum of its letters times three factors, in 32 bits; two blanks stand before
     a word, and one behind it.
     """
-    starts, lengths = numbers_of(starts), numbers_of(lengths)
+    starts, lengths = places_of(starts), places_of(lengths)
     factors = np.ascontiguousarray(factors, np.uint32)
     if len(starts) != len(lengths) or len(factors) != 3:
         raise ValueError("every word needs its length, and a trigram three factors")
-    if len(starts) and (starts.min() < 0 or lengths.min() < 0 or int((starts + lengths).max()) > len(text)):
+    most = min(len(text), MOST_BYTES)
+    if len(starts) and (starts.min() < 0 or lengths.min() < 0 or (starts > most - lengths).any()):
         raise ValueError("a word must lie inside its text")
     letters, signatures = np.empty(int(lengths.sum()), np.uint8), np.empty(len(starts), np.uint64)
     given = (address_of(starts), address_of(lengths), len(starts), address_of(factors))

@@ -6,7 +6,7 @@
 enum { MOST_UNITED = 8 };
 
 /* In columns.c. */
-int64_t unite_few(const int64_t **columns, int64_t *sizes, int64_t count, int64_t *out, int64_t *room);
+int64_t unite_few(const int32_t **columns, int64_t *sizes, int64_t count, int32_t *out, int32_t *room);
 
 enum { AT_ONCE = 64 };
 
@@ -32,10 +32,10 @@ static inline int64_t newlines(const uint8_t *text)
 }
 
 /* A page: its names, as lines that ascend bytewise, with a newline before the first and behind each; how many numbers
- * the columns of its first names have together, up to each of them; and the columns, packed. */
+ * the column of each has, packed; and the columns, packed. Of each where it is, and how many bytes. */
 typedef struct {
-    uint64_t names, size;  /* where, and how many bytes */
-    uint64_t ended, terms; /* where, and how many numbers */
+    uint64_t names, size;
+    uint64_t counts, counted;
     uint64_t packed, bytes;
 } page;
 
@@ -129,6 +129,32 @@ EXPORT int64_t near_names(const page *pages, int64_t count, const int64_t *bound
     return made;
 }
 
+/* How many numbers the column of line `line` has, and in `before` how many stand before it; -1 where the page does not say
+ * so, or says more than it has: each number takes a byte at least. */
+static int64_t count_of(const page *own, int64_t line, int64_t *before)
+{
+    const uint8_t *packed = (const uint8_t *)(uintptr_t)own->counts;
+    uint64_t size = own->counted, byte = 0, sum = 0;
+    for (; line >= 0; line--) {
+        uint64_t value = 0;
+        unsigned shift = 0;
+        for (; byte < size && packed[byte] > 0x7F; byte++, shift += 7)
+            value |= shift < 64 ? (uint64_t)(packed[byte] & 0x7F) << shift : 0;
+        if (byte == size)
+            return -1;
+        value |= shift < 64 ? (uint64_t)packed[byte] << shift : 0;
+        byte++;
+        if (value > own->bytes - sum)
+            return -1;
+        sum += value;
+        if (!line) {
+            *before = (int64_t)(sum - value);
+            return (int64_t)value;
+        }
+    }
+    return -1;
+}
+
 /* Which column of each page is that of `name`: how many numbers stand before it, and how many it has, 0 where there is
  * none. A page of no bytes has no names; any other begins and ends with a newline. Returns how many numbers there are,
  * or -1 where a page says more than it has. */
@@ -137,17 +163,10 @@ EXPORT int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *na
 {
     int64_t total = 0;
     for (int64_t at = 0; at < count; at++) {
-        const int64_t *ended = (const int64_t *)(uintptr_t)pages[at].ended;
         const uint8_t *names = (const uint8_t *)(uintptr_t)pages[at].names;
         int64_t line = line_of(names, (int64_t)pages[at].size, name, length);
         before[at] = counts[at] = 0;
-        if (line < 0)
-            continue;
-        if (line >= (int64_t)pages[at].terms)
-            return -1;
-        before[at] = line ? ended[line - 1] : 0;
-        counts[at] = (int64_t)((uint64_t)ended[line] - (uint64_t)before[at]); /* of any numbers: checked below */
-        if (before[at] < 0 || counts[at] < 0 || counts[at] > (int64_t)pages[at].bytes - before[at])
+        if (line >= 0 && (counts[at] = count_of(pages + at, line, before + at)) < 0)
             return -1;
         total += counts[at];
     }
@@ -184,11 +203,12 @@ static int64_t begin_of(const uint8_t *packed, int64_t size, int64_t number)
 }
 
 /* Unpack one column of each page, behind so many numbers: each number with those of its column before it added. `values`
- * gets them all, one column after the other. Returns how many there are, which is less where bytes end before. */
+ * gets them all, one column after the other. Returns how many there are, which is less where bytes end before, or where
+ * a position lies further on an axis than any segment reaches. */
 EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *before, const int64_t *counts,
-                               int64_t *values)
+                               int32_t *values)
 {
-    int64_t *out = values;
+    int32_t *out = values;
     for (int64_t at = 0; at < count; at++) {
         if (!counts[at])
             continue;
@@ -212,8 +232,10 @@ EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *
                     value |= (uint64_t)packed[byte] << shift;
                 byte++;
             }
+            if (value > INT32_MAX - total)
+                break;
             total += value;
-            out[made++] = (int64_t)total;
+            out[made++] = (int32_t)total;
         }
         out += made;
     }
@@ -223,37 +245,32 @@ EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *
 /* The columns that find_all_in_pages found for several names, unpacked, and others beside them, as one of each segment:
  * ascending, each number once. Name n has the pages from pages[n * segments] on; what is beside has the columns from
  * beside[i * segments] on, of such `sizes`. No more than MOST_UNITED columns are united. `values` has room for all that
- * is unpacked, `room` and `out` for all numbers; `made` gets how many there are of each segment. Returns how many there
- * are; -1 where a column does not ascend, -2 where a page says more than it has. */
+ * is unpacked of a segment, `room` for all its numbers, and `out` for those of all; `made` gets how many there are of each
+ * segment. Returns how many there are; -1 where a page says more than it has. */
 EXPORT int64_t unite_in_pages(const page *pages, const int64_t *before, const int64_t *counts, int64_t names,
-                              const int64_t *const *beside, const int64_t *sizes, int64_t others, int64_t segments,
-                              int64_t *values, int64_t *room, int64_t *out, int64_t *made)
+                              const int32_t *const *beside, const int64_t *sizes, int64_t others, int64_t segments,
+                              int32_t *values, int32_t *room, int32_t *out, int64_t *made)
 {
-    const int64_t *columns[MOST_UNITED];
-    int64_t lengths[MOST_UNITED], total = 0, wanted = 0;
-    for (int64_t at = 0; at < names * segments; at++)
-        wanted += counts[at];
-    if (unpack_in_pages(pages, names * segments, before, counts, values) != wanted)
-        return -2;
+    const int32_t *columns[MOST_UNITED];
+    int64_t lengths[MOST_UNITED], total = 0;
     for (int64_t segment = 0; segment < segments; segment++) {
-        int64_t some = 0, at = 0;
-        const int64_t *own = values;
+        int64_t some = 0;
+        int32_t *own = values;
         for (int64_t other = 0; other < others; other++)
             if (sizes[other * segments + segment]) {
                 columns[some] = beside[other * segments + segment];
                 lengths[some++] = sizes[other * segments + segment];
             }
-        for (int64_t name = 0; name < names; name++) {
-            for (; at < name * segments + segment; at++)
-                own += counts[at];
-            if (counts[at]) {
-                columns[some] = own;
-                lengths[some++] = counts[at];
-            }
+        for (int64_t at = segment; at < names * segments; at += segments) {
+            if (!counts[at])
+                continue;
+            if (unpack_in_pages(pages + at, 1, before + at, counts + at, own) != counts[at])
+                return -1;
+            columns[some] = own;
+            lengths[some++] = counts[at];
+            own += counts[at];
         }
         made[segment] = unite_few(columns, lengths, some, out + total, room);
-        if (made[segment] < 0)
-            return -1;
         total += made[segment];
     }
     return total;

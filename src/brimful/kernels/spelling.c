@@ -116,14 +116,14 @@ EXPORT int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters,
 /* Words of a text in ASCII one after the other, in `letters`, which has room for all; word i is the lengths[i] bytes from
  * starts[i] on. Of each the signature: a bit for every three letters that follow each other, two blanks before the word
  * and one behind it among them, by the upper six bits of a sum with three factors. */
-EXPORT void sign_words(const uint8_t *text, const int64_t *starts, const int64_t *lengths, int64_t count,
+EXPORT void sign_words(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
                        const uint32_t *factors, uint8_t *letters, uint64_t *signatures)
 {
     for (int64_t word = 0; word < count; word++) {
         const uint8_t *from = text + starts[word];
         uint32_t before = ' ', last = ' ';
         uint64_t bits = 0;
-        for (int64_t at = 0; at <= lengths[word]; at++) {
+        for (int32_t at = 0; at <= lengths[word]; at++) {
             uint32_t letter = at < lengths[word] ? from[at] : ' ';
             bits |= (uint64_t)1 << ((before * factors[0] + last * factors[1] + letter * factors[2]) >> 26);
             before = last;

@@ -23,7 +23,7 @@ from brimful.index.vectors import (
     chance_score,
     similarities,
 )
-from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common
+from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common, leave_out
 from brimful.kernels.question import CorpusPlaces, Rows
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.search.priors import FileKinds, Translations, rules
@@ -62,7 +62,7 @@ _LEAST_TOLD = 3  # different words that only this language has, before it counts
 _LEAST_BREADTH = 3  # a third as many different ones as the language with most of them
 _LEAST_SHARE = 10  # one in so many of the commonest language's
 _KEPT_TERMS = 4_096
-_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 16 << 20, 32 << 20
+_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 8 << 20, 16 << 20
 """Of positions that were asked for last: in a large corpus, which has more that must stay, the first of these."""
 
 _WeighedPlaces = tuple[tuple[int, Columns], ...]
@@ -150,7 +150,7 @@ class CorpusColumns:
         self.offsets = _Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
         # Places of terms, and of the forms of a word, by which they are kept.
-        self._kept: ByteLru[Any, Any] = ByteLru(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 16))
+        self._kept: ByteLru[Any, Any] = ByteLru(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 32))
         terms = StoredTerms(snapshot, [segment.view for segment in self.segments], self._kept)
         self._counted = terms.census
         self.census = lru_cache(_KEPT_TERMS)(self._census)
@@ -257,6 +257,10 @@ class CorpusColumns:
         spelled: Spellings | None = self.__dict__.get("_spellings")
         return 0 if spelled is not None and spelled.lacks(term) else self._counted(term)
 
+    def stands(self, term: bytes) -> bool:
+        """Whether a term stands anywhere, in live text or in the name of a document."""
+        return bool(self.census(term)) or self.is_titled(term)
+
     def endings(self, suffix: bytes) -> list[bytes]:
         """All words that end so, by their letters from behind."""
         (text, bounds), wanted = self._backwards, suffix[::-1]
@@ -293,12 +297,12 @@ class CorpusColumns:
     def places_of(self, forms: tuple[Form, ...]) -> _WeighedPlaces:
         """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
 
-        A group holds those before it too, and counts what its weight has over the next one's: they add up.
+        No place is in two of the groups.
         """
         found: _WeighedPlaces | None = self._kept.get(forms)
         if found is None:
             made = self._weighed(forms)
-            sizes = [8 * placed.total for _, placed in made]
+            sizes = [4 * placed.total for _, placed in made]
             sizes += [16 * len(self.documents) for _, placed in made if is_common(placed, len(self.documents))]
             found = self._kept.keep(forms, made, size=sum(sizes))
         return found
@@ -307,13 +311,12 @@ class CorpusColumns:
         by_weight: dict[int, list[Form]] = {}
         for form in forms:
             by_weight.setdefault(form.weight, []).append(form)
-        placed: list[tuple[int, Columns]] = []
-        for weight, lighter in pairwise([*sorted(by_weight, reverse=True), 0]):
-            held = [places for _, places in placed[-1:]]
-            held += [following(self, form.terms) for form in by_weight[weight] if len(form.terms) > 1]
+        placed: list[Columns] = []
+        for weight in sorted(by_weight, reverse=True):
+            runs = [following(self, form.terms) for form in by_weight[weight] if len(form.terms) > 1]
             single = [form.terms[0] for form in by_weight[weight] if len(form.terms) == 1]
-            placed.append((weight - lighter, self._all_places(single, held)))
-        return tuple(placed)
+            placed.append(leave_out(self._all_places(single, runs), placed))
+        return tuple(zip(sorted(by_weight, reverse=True), placed, strict=True))
 
     def spellings(self) -> Spellings:
         """The words of the corpus by their spelling."""
@@ -364,7 +367,7 @@ class CorpusColumns:
 
     # ---- units
 
-    def units_of(self, places: Sequence[Numbers]) -> Ids:
+    def units_of(self, places: Columns) -> Ids:
         """The unit of each position, segment by segment, ascending."""
         found = [
             segment.starts.searchsorted(positions.astype(segment.starts.dtype), side="right") - 1 + segment.first
@@ -383,7 +386,7 @@ class CorpusColumns:
         """Where everything lies that a question is asked of, as kernels are told."""
         bounds = self.block_firsts.searchsorted([segment.first for segment in self.segments] + [len(self)])
         starts = [
-            segment.starts[self.block_firsts[first:last] - segment.first].astype(np.int64)
+            segment.starts[self.block_firsts[first:last] - segment.first]
             for segment, (first, last) in zip(self.segments, pairwise(bounds.tolist()), strict=True)
         ]
         return CorpusPlaces(
@@ -407,7 +410,20 @@ class CorpusColumns:
         number, start = int(self.documents.numbers[self.rows[unit]]), int(self.offsets[unit])
         return self.snapshot.read(number, start, start + int(self.sizes[unit]))
 
-    def document_counts(self, places: Sequence[Numbers]) -> Numbers:
+    def texts(self, units: Ids) -> list[bytes]:
+        """What some units say, in their order; those that lie together are read together."""
+        _, starts, ends, *_ = self.grid.placed(units)
+        order, found = np.argsort(units), [b""] * len(units)
+        bounds = np.append(units[order].searchsorted(self.firsts), len(units)).tolist()
+        for segment, (low, high) in zip(self.segments, pairwise(bounds), strict=True):
+            if low < high:
+                some = order[low:high]
+                texts = segment.view.texts(starts[some].tolist(), ends[some].tolist())
+                for at, text in zip(some.tolist(), texts, strict=True):
+                    found[at] = text
+        return found
+
+    def document_counts(self, places: Columns) -> Numbers:
         """How many of the positions lie in each document, by row."""
         counted = self.counted_documents()
         counted.add(places, weight=1)
@@ -476,6 +492,8 @@ class CorpusColumns:
         if allowed is not None:
             kept = allowed[self.rows[near]]
             near, worth = near[kept], worth[kept]
+        if len(near) <= limit:
+            return near
         kept = best_of_all(worth, limit)
         near, worth = near[kept], worth[kept]
         rows, offsets, _ = self.placed(near)
@@ -502,11 +520,11 @@ class CorpusColumns:
         if number not in self._trees:
             segment = self.segments[number]
             starts, ends, _ = segment.view.heads
-            bases = segment.view.extents.bases
+            bases = self._extents[0][number]
             self._trees[number] = HeadingTree(starts, ends, self._parents(segment), bases) if len(starts) else None
         return self._trees[number]
 
-    def _parents(self, segment: _SegmentUnits) -> Numbers:
+    def _parents(self, segment: _SegmentUnits) -> NDArray[np.int32]:
         """The heading above each heading of a segment, within its document; their number for none."""
         name = f"parents {segment.view.number}"
         return self._taken(name, _before, make=partial(_parents, segment), arrays=lambda made: [made])
@@ -659,6 +677,11 @@ class CorpusColumns:
         return self._called[1]
 
     @cached_property
+    def is_titled(self) -> Callable[[bytes], bool]:
+        """Whether the path or title of any document has a term."""
+        return lru_cache(_KEPT_TERMS)(lambda term: len(self.titles.of(term)) > 0)
+
+    @cached_property
     def titled(self) -> Callable[[tuple[bytes, ...]], Rows]:
         """The rows of the documents whose path or title has one of some terms (a row once for each time)."""
         return lru_cache(_KEPT_TERMS)(lambda names: Rows(self.titles.of_all(names)))
@@ -705,7 +728,7 @@ def _joined(columns: Sequence[Numbers]) -> Numbers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
 
-def _parents(segment: _SegmentUnits) -> Numbers:
+def _parents(segment: _SegmentUnits) -> NDArray[np.int32]:
     """The heading above each heading of a segment, within its document; their number for none."""
     starts, _, levels = segment.view.heads
     count = len(starts)
@@ -721,7 +744,7 @@ def _parents(segment: _SegmentUnits) -> Numbers:
     return np.where(same, above, count).astype(np.int32)
 
 
-def _before(parents: Numbers) -> Numbers:
+def _before(parents: NDArray[np.int32]) -> NDArray[np.int32]:
     """The column itself; a ValueError where one stands under another that does not come before it."""
     count = len(parents)
     if parents.dtype != np.int32 or not ((parents < np.arange(count)) | (parents == count)).all():
@@ -764,7 +787,7 @@ def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP
     lengths = [len(term) - _shared(term, after) for term, after in zip(terms, [*terms[1:], b""], strict=True)]
     found = []
     for number in range(len(columns.segments)):
-        here = [Places(np.zeros(len(column[number]), np.int64), column[number]) for column in placed]
+        here = [Places(np.zeros(len(column[number]), np.int64), column[number].astype(np.int64)) for column in placed]
         found.append(sequence(here, lengths=lengths, gap_bytes=gap).starts)
     return Columns(found)
 

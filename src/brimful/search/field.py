@@ -88,7 +88,7 @@ Scores = NDArray[np.float64]
 class TermHits:
     """A word of the question and where it stands: weights with positions, segment by segment.
 
-    A position counts the weights of all groups that hold it; the last group holds all positions.
+    No position is in two of the groups, and the first ones count most.
     """
 
     word: bytes
@@ -101,7 +101,7 @@ class TermHits:
     census: int = field(init=False)  # how often it stands anywhere
 
     def __post_init__(self) -> None:
-        census = sum(places.total for _, places in self.places[-1:])
+        census = sum(places.total for _, places in self.places)
         object.__setattr__(self, "census", census)
 
 

@@ -144,6 +144,7 @@ TRANSLATION: Final = Prior("translation", 500, compiled(r"(?!)"), frozenset(), (
 _CODE = rb"([a-z]{2})(?:[-_][A-Za-z]{2,4})?(?=%b)"
 _FOLDER, _ENDING = (compiled(_CODE % close) for close in (rb"/", rb"\."))
 _KEPT_LANGUAGES = 8
+_KEPT_COUNTS = 64
 
 
 @cache
@@ -214,15 +215,21 @@ class FileKinds:
     def counted(self, words: Iterable[bytes], *, without: Sequence[str] = ()) -> NDArray[np.int64]:
         """What each document counts for a question with these words, in thousandths; some kinds may count nothing."""
         asked = set(words)
-        left = [
+        left = tuple(
             prior.thousandths if prior.asked_by.isdisjoint(asked) and prior.name not in without else ONE
             for prior in _PRIORS
-        ]
-        counted = np.full(1 << len(left), ONE, np.int64)
-        for number, thousandths in enumerate(left):  # the kind that counts least decides
-            has = np.arange(len(counted)) >> number & 1 == 1
-            counted[has] = np.minimum(counted[has], thousandths)
-        return counted[self.marks]
+        )
+        return _counts_of(left)[self.marks]
+
+
+@lru_cache(_KEPT_COUNTS)
+def _counts_of(kinds: tuple[int, ...]) -> NDArray[np.int64]:
+    """What a document counts that is of some kinds, a bit each: as the one that counts least."""
+    counted = np.full(1 << len(kinds), ONE, np.int64)
+    for number, thousandths in enumerate(kinds):
+        has = np.arange(len(counted)) >> number & 1 == 1
+        counted[has] = np.minimum(counted[has], thousandths)
+    return counted
 
 
 class Translations:

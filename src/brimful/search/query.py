@@ -389,15 +389,19 @@ def _readable(text: str) -> str:
     return head[: max((found.end() for found in re.finditer(r"\s", head[-1_000:])), default=1_000) - 1_000 or None]
 
 
-def _byte_places(text: str) -> NDArray[np.int64]:
+def _byte_places(text: str) -> Sequence[int] | NDArray[np.int64]:
     """The byte offset of each character, and of the end."""
+    if text.isascii():
+        return range(len(text) + 1)
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     widths = 1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000)
     widths[(points >= 0xD800) & (points < 0xE000)] = 1  # half a surrogate pair is written as a question mark
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(widths)])
 
 
-def _marks(text: str, places: NDArray[np.int64], found: Sequence[QueryTerm], *, operators: bool) -> _Marks:
+def _marks(
+    text: str, places: Sequence[int] | NDArray[np.int64], found: Sequence[QueryTerm], *, operators: bool
+) -> _Marks:
     """Read the signs from left to right; each is looked at once, and no look ahead is longer than a phrase."""
     marks = _Marks()
     wholes = [term.start for term in found if not term.is_part]
@@ -466,7 +470,7 @@ def _quotation(text: str, sign: re.Match[str], marks: _Marks, fits: Callable[[in
 _Sorted = tuple[list[QueryTerm], list[QueryTerm], list[tuple[bytes, ...]], list[tuple[bytes, ...]]]
 
 
-def _sorted_out(found: list[QueryTerm], marks: _Marks, places: NDArray[np.int64]) -> _Sorted:
+def _sorted_out(found: list[QueryTerm], marks: _Marks, places: Sequence[int] | NDArray[np.int64]) -> _Sorted:
     """The terms asked for and excluded, and the phrases of both."""
     stretches = [(int(places[start]), int(places[end]), role) for start, end, role in marks.stretches]
     begins = [start for start, _, _ in stretches]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field as new
 from dataclasses import replace
-from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple, dataclass
+from brimful.classes import dataclass
 from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors, best_of_all
@@ -32,23 +31,20 @@ from brimful.search.meaning import (
     read_late,
     wording,
 )
-from brimful.search.mentions import DateAsked, asking_where, dates_in, frames_in, messages_in, options_in, places_of
-from brimful.search.priors import SOURCE, TRANSLATION, asks_how
+from brimful.search.mentions import DateAsked, dates_in, frames_in, messages_in, options_in, places_of
+from brimful.search.priors import SOURCE, TRANSLATION
 from brimful.search.query import Query, narrowed, parse_query, rarest
+from brimful.search.reading import MOST_DECIDING, Missing, Reading, lacking, missing_words, named_as_missing
 from brimful.search.signals import idf, repeats
 from brimful.search.spelling import Correction, corrections
 from brimful.search.terms import (
     ASKED_WEIGHTS,
-    LANGUAGES,
     Form,
     WordForms,
     forms_of,
-    is_inflection,
     is_stop_word,
     joined_forms,
     longest_run,
-    most_little_words,
-    only_asks,
     tells,
 )
 from brimful.settings import FieldSettings, Filters
@@ -119,11 +115,6 @@ _END_SHARE = (1, 2)
 """Relevance ends where a hit is worth less than this share of the best one."""
 _AGAIN = 3
 """What a unit counts that says again what others have said: one of so many parts."""
-_MOST_DECIDING = 32
-"""Distinct words of a question in which one that is missing may decide; a longer one is a paste."""
-_FEW_NOTES = 20_000
-"""Bytes of a corpus whose language can't be told by its little words."""
-_MOST_MISSING = 16
 _MOST_COMPARED = 1 << 20
 """Units of a corpus whose codes are all compared with a question (some 150 MB of text); of a larger one, those of the
 places that have its words."""
@@ -131,13 +122,8 @@ LEAST_BESIDE = 800_000
 """Units whose codes take so long to compare that a thread for it gains something: two on one core slow each other."""
 _LEAST_PART = 3
 """Characters of a part of a word that means the same elsewhere."""
-_MOST_GLUED = 4
-"""Words of a question that may be one in a document's name."""
-_CAMEL = compiled(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
-_BEGINS = compiled(rb"(?:\A|[.!?:\n])\W*\Z")
 _LETTERS_AND_DIGITS = compiled(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
 _RUN = compiled(rb"[a-z]+|[0-9]+")
-_ANYWHERE = 4  # the power that sets a name apart from a common word
 _LEAST_BLOCKS = 400
 _RECENT = 500  # thousandths
 
@@ -184,14 +170,13 @@ class Found:
 class Understood:
     """A question as a corpus understands it: all that does not depend on how many places are wanted."""
 
-    columns: CorpusColumns
-    query: Query
+    reading: Reading
     settings: FieldSettings
     allowed: NDArray[np.bool_] | None
     forms: tuple[WordForms, ...] = ()
     repairs: tuple[Correction, ...] = ()
     term_hits: Sequence[TermHits] = ()
-    missing: Sequence[_Missing] = ()
+    missing: Sequence[Missing] = ()
     meaning: Numbers | None = None
     near: Ids | None = None
     nearest: Ids | None = None
@@ -241,15 +226,15 @@ def understand(
     columns.snapshot.expect_terms([each.term for each in query.terms])
     allowed = _allowed(columns, within or query)
     if allowed is not None and not query.terms and query.has_filters:
-        return Understood(columns, query, settings, allowed)
+        return Understood(Reading(columns, query), settings, allowed)
     query = _in_parts(columns, query)
-    forms = _forms(columns, query)
+    reading, forms = Reading(columns, query), _forms(columns, query)
     repairs = corrections(query, columns, columns.spellings, languages=columns.languages, forms=forms) if repair else ()
     dates = dates_in(query.text, languages=columns.languages)
     meaning = meaning_of(query, repairs, vectors) if vectors is not None and settings.meaning else None
 
     def by_words() -> list[TermHits]:
-        return [*_term_hits(columns, query, forms, repairs, settings), *_dated(columns, dates)]
+        return [*_term_hits(reading, forms, repairs, settings), *_dated(columns, dates)]
 
     def by_meaning() -> Ids:
         return _near(columns, meaning, settings, allowed)
@@ -258,7 +243,7 @@ def understand(
         term_hits, near = side_by_side(by_words, by_meaning)
     else:
         term_hits, near = by_words(), by_meaning()
-    missing = _missing(columns, query, forms, repairs)
+    missing = missing_words(reading, forms, repairs)
     as_read = wording(query, repairs)
     nearest = None
     if late is not None and everything is not None and settings.late:
@@ -267,8 +252,7 @@ def understand(
         )
         near = merged(near, nearest)
     return Understood(
-        columns,
-        query,
+        reading,
         settings,
         allowed,
         forms,
@@ -288,48 +272,40 @@ def understand(
 
 def best_of(asked: Understood, *, limit: int) -> Found:
     """The best so many places for a question that was understood."""
-    columns, query, forms, repairs, term_hits, missing = (
-        asked.columns,
-        asked.query,
-        asked.forms,
-        asked.repairs,
-        asked.term_hits,
-        asked.missing,
-    )
+    reading, term_hits, missing = asked.reading, asked.term_hits, asked.missing
+    columns, query = reading.columns, reading.query
     if asked.allowed is not None and not query.terms and query.has_filters:
         hits = listed(columns, asked.allowed, limit)
         best = dict.fromkeys(hit.path for hit in hits)
         return Found(query, hits, documents=tuple((path, 1 / (place + 1)) for place, path in enumerate(best)))
     field, read = _weighed(asked, max(_LEAST_BLOCKS, limit))
     words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in term_hits)
-    hits = _hits(columns, field, [word for word, _ in words], limit)
     forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in term_hits)
-    lacking = _lacking(columns, query, term_hits, missing)
     return Found(
         query,
-        hits,
-        repairs,
+        _hits(columns, field, [word for word, _ in words], limit),
+        asked.repairs,
         _documents(columns, field, limit),
         words,
         forms_of_words,
-        _senses(columns, forms, repairs),
-        missing=tuple(word.decode("utf-8", "replace") for word in _named(columns, query, forms, missing)),
-        lacking=lacking,
-        lacks_name=bool(missing) and not _names_in(query).isdisjoint(each.word for each in missing),
+        _senses(columns, asked.forms, asked.repairs),
+        missing=tuple(word.decode("utf-8", "replace") for word in named_as_missing(reading, asked.forms, missing)),
+        lacking=lacking(reading, term_hits, missing),
+        lacks_name=bool(missing) and not reading.names.isdisjoint(each.word for each in missing),
         covered=field.covered / MILLION,
         read=read,
-        translations=_translations(columns, query)[1] if asked.settings.priors else frozenset(),
-        sources_less=asked.settings.priors and _asks_how(columns, query),
-        relevant=sum(hit.score * _END_SHARE[1] >= hits[0].score * _END_SHARE[0] for hit in hits),
+        translations=reading.translations[1] if asked.settings.priors else frozenset(),
+        sources_less=asked.settings.priors and reading.asks_how,
+        relevant=int(np.count_nonzero(field.scores[:limit] * _END_SHARE[1] >= field.scores[:1] * _END_SHARE[0])),
     )
 
 
 def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
     """Every place of so many blocks with its worth, and what a model made of the best ones; kept for the next time."""
     if blocks not in asked.fields:
-        columns, settings = asked.columns, asked.settings
+        columns, settings = asked.reading.columns, asked.settings
         late = asked.late if settings.late else None
-        favour = _favour(columns, asked.query, asked.recent_days, settings)
+        favour = _favour(asked.reading, asked.recent_days, settings)
         field, read = _by_words(asked, settings if late is None else beside_model(settings), blocks, favour), None
         if late is not None and len(field.units):
             field, read = read_late(
@@ -347,17 +323,18 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
 
 def _by_words(asked: Understood, settings: FieldSettings, blocks: int, favour: Numbers | None) -> Field:
     """Every place of so many blocks with its worth by words and static codes; definitions thrice if they are meant."""
-    if _asking_where(asked.columns, asked.query):
+    reading = asked.reading
+    if reading.where:
         settings = replace(settings, definition=3 * settings.definition)
     return relevance(
-        asked.columns,
+        reading.columns,
         asked.term_hits,
         settings=settings,
         blocks=blocks,
         allowed=asked.allowed,
         favour=favour,
-        sequence=_sequence(asked.query, asked.term_hits),
-        pointed_at=places_of(asked.columns, frames_in(asked.query.text)),
+        sequence=_sequence(reading.query, asked.term_hits),
+        pointed_at=places_of(reading.columns, frames_in(reading.query.text)),
         lacking=sum(each.worth for each in asked.missing),
         meaning=asked.meaning,
         extra=asked.near,
@@ -388,20 +365,16 @@ def _in_parts(columns: CorpusColumns, query: Query) -> Query:
     """
     written: dict[bytes, bool] = {}  # the words that change, and whether each is a part from now on
     for whole in query.terms:
-        if whole.is_part or not _LETTERS_AND_DIGITS.fullmatch(whole.term) or _stands(columns, whole.term):
+        if whole.is_part or not _LETTERS_AND_DIGITS.fullmatch(whole.term) or columns.stands(whole.term):
             continue
         runs = _RUN.findall(whole.term)
         telling = [run for run in runs if len(run) >= _LEAST_PART]
-        if telling and all(len(run) > 1 for run in runs) and all(_stands(columns, run) for run in telling):
+        if telling and all(len(run) > 1 for run in runs) and all(map(columns.stands, telling)):
             written |= {whole.term: True, **dict.fromkeys(telling, False)}
     if not written:
         return query
     terms = (replace(each, is_part=written.get(each.term, each.is_part)) for each in query.terms)
     return replace(query, terms=tuple(terms))
-
-
-def _stands(columns: CorpusColumns, term: bytes) -> bool:
-    return bool(columns.census(term) or len(columns.titles.of(term)))
 
 
 def _forms(columns: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
@@ -433,8 +406,8 @@ def _side_by_side(columns: CorpusColumns, query: Query) -> dict[bytes, list[Form
 
     content, languages = query.text.encode("utf-8", "replace"), columns.languages
     found: dict[bytes, list[Form]] = {}
-    for asked in query.terms if len(query.sequence) <= _MOST_DECIDING else ():
-        if asked.is_part or _stands(columns, asked.term):
+    for asked in query.terms if len(query.sequence) <= MOST_DECIDING else ():
+        if asked.is_part or columns.stands(asked.term):
             continue
         pieces = query_terms(content[asked.start : asked.end].decode("utf-8", "replace"))
         begins = [each.start for each in pieces[1:]]
@@ -453,109 +426,13 @@ def _near(
     return columns.nearest(meaning, limit=settings.near_candidates, allowed=allowed)
 
 
-class _Missing(NamedTuple):
-    """A word that no document has, and what it would be worth."""
-
-    word: bytes
-    worth: float
-
-
-def _missing(
-    columns: CorpusColumns, query: Query, forms: Sequence[WordForms], repairs: Sequence[Correction]
-) -> tuple[_Missing, ...]:
-    """The words that say something and stand nowhere, neither in text nor in names, in no form and not repaired."""
-    known = {word.words[0] for word in forms if word.forms}
-    known |= {word for each in repairs for word in each.word.split()} | set(_glued_names(columns, query))
-    rare, asking = idf(1, max(len(columns), 1)), _only_asking(query)
-    return tuple(
-        _Missing(asked.term, rare * tells(asked.term))
-        for asked in query.terms
-        if not asked.is_part
-        and asked.term not in known
-        and not asked.term[:1].isdigit()
-        and not is_stop_word(asked.term, (*columns.languages, "en"))
-        and asked.term not in asking
-        and not len(columns.titles.of(asked.term))
-    )
-
-
-def _only_asking(query: Query) -> set[bytes]:
-    """The words that only ask: what happens, how long, how many."""
-    words = [b"", *(query.terms[at].term if at >= 0 else b"" for at in query.sequence)]
-    return {term for before, term in pairwise(words) if only_asks(before, term)}
-
-
-def _named(
-    columns: CorpusColumns, query: Query, forms: Sequence[WordForms], missing: Sequence[_Missing]
-) -> list[bytes]:
-    """The words to name as missing, in the question's order: also those of which only derived words stand somewhere.
-
-    `parental` where there are `parents`: what is found may speak of something else, though it decides nothing. So may
-    a part of a name.
-    """
-    lost, asking = {each.word for each in missing}, _only_asking(query)
-    lost |= {
-        word.words[0]
-        for word in forms
-        if word.forms
-        and all(form.how == "split" and b"".join(form.terms) != word.words[0].replace(b"_", b"") for form in word.forms)
-    }
-    if columns.languages[:1] in ((), ("en",)):
-        lost |= {
-            word.words[0]
-            for word in forms
-            if word.forms
-            and not is_stop_word(word.words[0], columns.languages)
-            and word.words[0] not in asking
-            and all(form.how == "inflection" and not is_inflection(word.words[0], form.terms[0]) for form in word.forms)
-        }
-    named = (asked.term for asked in query.terms if not asked.is_part and asked.term in lost)
-    return list(dict.fromkeys(named))[:_MOST_MISSING]
-
-
-def _lacking(columns: CorpusColumns, query: Query, term_hits: Sequence[TermHits], missing: Sequence[_Missing]) -> float:
-    """How much of what a question says are words that no document has; nothing where they decide nothing.
-
-    In a few notes every word is rare or common by chance: there a word counts by how common it is anywhere.
-    """
-    if not any(each.census for each in term_hits) and missing:
-        return 1.0
-    if not missing or not _words_decide(columns, query, missing):
-        return 0.0
-    present = [each for each in term_hits if not each.is_minor]
-    if columns.length < _FEW_NOTES:
-        lost = sum(tells(each.word) ** _ANYWHERE for each in missing)
-        whole = lost + sum(tells(each.word) ** _ANYWHERE for each in present)
-    else:
-        lost = sum(each.worth for each in missing)
-        whole = lost + sum(each.weight * idf(each.census, len(columns)) for each in present)
-    return round(lost / whole, 6)
-
-
-def _words_decide(columns: CorpusColumns, query: Query, missing: Sequence[_Missing]) -> bool:
-    """Whether words that no document has say that nothing answers.
-
-    Not in a paste, nor in a foreign language, nor where the corpus has the names of the question and lacks plain words.
-    """
-    words = [asked.term for asked in query.terms if not asked.is_part]
-    lost = {each.word for each in missing}
-    names = _written_as_names(query)
-    if len(words) + query.left_out > _MOST_DECIDING or (names and names.isdisjoint(lost)):
-        return False
-    counts = {language: sum(is_stop_word(word, (language,)) for word in words) for language in LANGUAGES}
-    # A few notes have too few words to tell their language by: they are taken for English.
-    languages = columns.languages or (("en",) if columns.length < _FEW_NOTES else ())
-    own = max((counts[language] for language in languages), default=-1)
-    return max(counts.values(), default=0) <= own
-
-
 def _dated(columns: CorpusColumns, dates: Sequence[DateAsked]) -> list[TermHits]:
     """The dates that a question names, each in all its spellings."""
     found = []
     for date in dates:
         forms = [Form(terms, "exact", THOUSAND) for terms in date.spellings if all(map(columns.census, terms))]
         singles = tuple(terms[0] for terms in date.spellings if len(terms) == 1)
-        if forms or any(len(columns.titles.of(name)) for name in singles):
+        if forms or any(map(columns.is_titled, singles)):
             found.append(TermHits(date.name, 1.0, columns.places_of(tuple(forms)), singles))
     return found
 
@@ -566,41 +443,19 @@ def _sequence(query: Query, term_hits: Sequence[TermHits]) -> list[int]:
     return [numbers.get(query.terms[at].term, -1) if at >= 0 else -1 for at in query.sequence]
 
 
-def _favour(
-    columns: CorpusColumns, query: Query, recent_days: int | None, settings: FieldSettings
-) -> NDArray[np.int64] | None:
+def _favour(reading: Reading, recent_days: int | None, settings: FieldSettings) -> NDArray[np.int64] | None:
     """How many thousandths each document counts: by the kind of its file, and by how recent it is."""
+    columns = reading.columns
     favour = None if recent_days is None else _recent(columns, recent_days)
     if not settings.priors:
         return favour
-    kinds = columns.file_kinds.counted(each.term for each in query.terms)
-    if _asks_how(columns, query):
+    kinds = columns.file_kinds.counted(each.term for each in reading.query.terms)
+    if reading.asks_how:
         kinds[columns.sources] = kinds[columns.sources] * SOURCE.thousandths // THOUSAND
-    others, _ = _translations(columns, query)
+    others, _ = reading.translations
     if len(others):
         kinds[others] = kinds[others] * TRANSLATION.thousandths // THOUSAND
     return kinds if favour is None else kinds * favour // THOUSAND
-
-
-def _asks_how(columns: CorpusColumns, query: Query) -> bool:
-    """Whether a question asks what manuals tell, and names nothing as code does; sources and prose are there."""
-    return columns.has_sources and columns.has_prose and asks_how(query.text) and not _written_as_names(query)
-
-
-def _asking_where(columns: CorpusColumns, query: Query) -> bytes:
-    """The word by which a question asks where code defines something; nothing where there is no code."""
-    return asking_where(query.text) if columns.has_sources else b""
-
-
-def _translations(columns: CorpusColumns, query: Query) -> tuple[Numbers, frozenset[str]]:
-    """The rows and paths of documents that are there in the question's own language too, and are not in it.
-
-    A few keywords tell no language: in ASCII they are taken for the commonest one's.
-    """
-    language = most_little_words([asked.term for asked in query.terms if not asked.is_part])
-    if language is None and query.text.isascii():
-        language = columns.language
-    return columns.translations.into_others(language or "")
 
 
 def _senses(columns: CorpusColumns, forms: Sequence[WordForms], repairs: Sequence[Correction]) -> tuple[Sense, ...]:
@@ -615,13 +470,13 @@ def _senses(columns: CorpusColumns, forms: Sequence[WordForms], repairs: Sequenc
 
 
 def _term_hits(
-    columns: CorpusColumns,
-    query: Query,
+    reading: Reading,
     forms: Sequence[WordForms],
     repairs: Sequence[Correction],
     settings: FieldSettings,
 ) -> list[TermHits]:
     """Every word of the question with all its places, each place once."""
+    columns, query = reading.columns, reading.query
     parts = {asked.term for asked in query.terms if asked.is_part}
     runs = {run for whole in query.terms for run in _RUN.findall(whole.term) if run != whole.term}
     scraps = {run for run in runs if len(run) < _LEAST_PART}
@@ -629,15 +484,14 @@ def _term_hits(
     repaired: dict[bytes, list[Form]] = {}
     for each in repairs:
         repaired.setdefault(each.word, []).append(Form((each.term,), "exact", each.weight))
-    glued = _glued_names(columns, query)
-    written, where = _written_as_names(query), _asking_where(columns, query)
+    glued, written, where = reading.glued_names, reading.written_as_names, reading.where
     found: list[TermHits] = []
     seen: set[frozenset[tuple[bytes, ...]]] = set()
     for word in forms:
         asked = b" ".join(word.words)
         whole = [*word.forms, *repaired.pop(asked, [])]
         key = frozenset(form.terms for form in whole) or frozenset(((asked,),))
-        if key in seen or not (whole or asked in glued or len(columns.titles.of(asked))):
+        if key in seen or not (whole or asked in glued or columns.is_titled(asked)):
             continue  # another form of a word that is sought already, or a word that is nowhere
         seen.add(key)
         is_asking = is_stop_word(asked, columns.languages) or asked == where
@@ -684,51 +538,6 @@ def _verbatim(columns: CorpusColumns, query: Query, settings: FieldSettings) -> 
             hits = TermHits(b" ".join(terms), settings.quoted, ((THOUSAND, places),), is_name=is_option)
             if hits.census:
                 yield hits
-
-
-def _written_as_names(query: Query) -> set[bytes]:
-    """The words of a question that are written as names in code are: `lru_cache`, `HTTPServer`, `evolve()`, `--all`."""
-    content = query.text.encode("utf-8", "replace")
-    found = {option.lower().encode() for option in options_in(query.text)}
-    for asked in query.terms:
-        text = content[asked.start : asked.end]
-        is_mixed = b"_" in text.strip(b"_") or _CAMEL.search(text) is not None
-        is_called = content[asked.end : asked.end + 1] == b"("
-        is_member = content[asked.start - 1 : asked.start] == b"." and asked.start > 1 and text.isascii()
-        if not asked.is_part and (is_mixed or is_called or is_member):
-            found.add(asked.term)
-    return found
-
-
-def _names_in(query: Query) -> set[bytes]:
-    """The words of a question that are names: written as in code, or with a capital inside of a sentence.
-
-    Not where most words have one, as in a title, nor in German, where every noun does.
-    """
-    found = _written_as_names(query)
-    words = [asked for asked in query.terms if not asked.is_part]
-    if most_little_words([asked.term for asked in words]) == "de":
-        return found
-    content = query.text.encode("utf-8", "replace")
-    capitals = [asked for asked in words if content[asked.start : asked.start + 1].isupper()]
-    if 2 * len(capitals) > len(words):
-        return found
-    inside = (asked for asked in capitals if not _BEGINS.search(content[: asked.start]))
-    return found | {asked.term for asked in inside}
-
-
-def _glued_names(columns: CorpusColumns, query: Query) -> dict[bytes, list[bytes]]:
-    """Names that are written as one word of two to four of the question's: `American Express`, AMERICANEXPRESS."""
-    found: dict[bytes, list[bytes]] = {}
-    wholes = [query.terms[at].term if at >= 0 else b" " for at in query.sequence]
-    for size in range(2, _MOST_GLUED + 1):
-        for at in range(len(wholes) - size + 1):
-            parts = wholes[at : at + size]
-            name = b"".join(parts)
-            if name in columns.path_names and not is_stop_word(parts[0], columns.languages):
-                for part in parts:
-                    found.setdefault(part, []).append(name)
-    return found
 
 
 def _bounded(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> list[TermHits]:

@@ -6,6 +6,7 @@ How often it has a word, how much that word says, runs of words, definitions, th
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Context as DecimalContext
@@ -71,6 +72,7 @@ def _logarithm(whole: int, part: int) -> float | None:
     return rounded if rounded == float(long + off) else None
 
 
+@lru_cache(4_096)
 def idf(census: int, total: int) -> float:
     """The same for a passage, where rare words count for still more: to the power of five quarters."""
     plain = plain_rarity(census, total)
@@ -262,9 +264,8 @@ _LEADS = compiled(
 )
 
 
-def _may_lead(text: bytes) -> bool:
-    """Whether a line has one of the signs that each line has which leads elsewhere."""
-    return b"`" in text or b"](" in text or b"::" in text or b"...." in text or b". . . . " in text
+_MAY_LEAD = compiled(rb"`|\]\(|::|\.{4}|(?:\. ){4}")
+"""The signs of which each line has one that leads elsewhere."""
 
 
 _LONGEST_ENTRY = 200
@@ -280,7 +281,7 @@ def _leads_elsewhere(text: bytes) -> bool:
     >>> _leads_elsewhere(b"- [requests](https://pypi.org/p/requests)"), _leads_elsewhere(b"- See [backups](#b) too.")
     (False, False)
     """
-    return _may_lead(text) and _LEADS.fullmatch(text) is not None
+    return _MAY_LEAD.search(text) is not None and _LEADS.fullmatch(text) is not None
 
 
 def words_of_title(text: bytes) -> tuple[bytes, ...]:
@@ -295,14 +296,14 @@ def words_of_title(text: bytes) -> tuple[bytes, ...]:
 
 def entries(columns: CorpusColumns, chosen: Candidates, looked_at: Numbers) -> Numbers:
     """Which of some units, given by ascending numbers among the candidates, lead elsewhere or repeat a heading."""
-    found = []
     looked_at = looked_at[chosen.sizes[looked_at] <= _LONGEST_ENTRY]
-    for number, (low, high) in enumerate(pairwise(chosen.bounds)):
-        here = looked_at[(looked_at >= low) & (looked_at < high)]
-        starts, ends = chosen.starts[here].tolist(), chosen.ends[here].tolist()
-        texts = columns.segments[number].view.texts(starts, ends) if starts else ()
-        for at, start, end, text in zip(here.tolist(), starts, ends, texts, strict=True):
-            if _leads_elsewhere(text) or (_ITEM.match(text) and columns.repeats_heading(number, start, end, text)):
+    found = []
+    for at, text in zip(looked_at.tolist(), columns.texts(chosen.units[looked_at]), strict=True):
+        if _leads_elsewhere(text):
+            found.append(at)
+        elif _ITEM.match(text):
+            number = bisect_right(chosen.bounds, at) - 1
+            if columns.repeats_heading(number, int(chosen.starts[at]), int(chosen.ends[at]), text):
                 found.append(at)
     return np.array(found, np.int64)
 
@@ -403,6 +404,7 @@ class PathNames:
             text, starts, path_ends, (places, firsts, words, rows), words=len(self._names), folder=_FOLDER_SHARE
         )
         self.of = lru_cache(_KEPT_NAMES)(self._of)
+        self._part = lru_cache(_KEPT_NAMES)(self._found)
 
     def __contains__(self, name: bytes) -> bool:
         part = self._part(name)
@@ -422,7 +424,7 @@ class PathNames:
             self._words.know(unknown, [plain_rarity(count, self._count) for count in counts])
         return self._words.totals
 
-    def _part(self, name: bytes) -> slice:
+    def _found(self, name: bytes) -> slice:
         at = place_of(self._names, name)
         if at < 0:
             return slice(0, 0)
@@ -434,6 +436,7 @@ class PathNames:
 _NUMBERED = compiled(rb"\w*\d\w*")
 _SHOWN = 3  # of units that say the same
 _LOOKED_AT = 400  # of the best places
+_SIZE, _IS_RECORD = 1, 2  # of what is said of such a place, behind its document
 _SHORT = 80  # bytes of a unit that, outside of records, says nothing new where it stands again
 
 
@@ -445,33 +448,27 @@ def repeats(columns: CorpusColumns, units: Ids, rows: Numbers) -> Numbers:
     say the same where they differ in numbers only; of a document whose best records are mostly such, all further ones
     are.
     """
-    records = np.flatnonzero(columns.records[rows])
-    every, (rows, starts, sizes) = rows, columns.placed(units[:_LOOKED_AT])
     is_record = columns.records[rows]
-    looked_at = np.flatnonzero(is_record | (_share_size(rows, sizes) & (sizes <= _SHORT)))
+    *_, sizes = columns.placed(units[:_LOOKED_AT])
+    best = (column[:_LOOKED_AT].tolist() for column in (rows, sizes, is_record))
+    places = list(zip(*best, strict=True))
+    alike = Counter(places)
+    looked_at = [
+        at for at, place in enumerate(places) if place[_IS_RECORD] or (place[_SIZE] <= _SHORT and alike[place] > _SHOWN)
+    ]
     if len(looked_at) <= _SHOWN:
         return np.zeros(0, np.int64)
-    rows, starts, sizes, is_record = rows[looked_at], starts[looked_at], sizes[looked_at], is_record[looked_at]
-    places = (column.tolist() for column in (columns.documents.numbers[rows], starts, starts + sizes, is_record))
     times: Counter[tuple[int, bytes]] = Counter()
-    again = np.zeros(len(looked_at), np.bool_)
-    for at, (number, start, end, numbered) in enumerate(zip(*places, strict=True)):
-        text = columns.snapshot.read(number, start, end)
-        shape = (number, _NUMBERED.sub(b"0", text) if numbered else text)
+    again: list[int] = []
+    shares: Counter[int] = Counter()  # of the best records of each document, how many say again less those that do not
+    for at, text in zip(looked_at, columns.texts(units[looked_at]), strict=True):
+        row, _, numbered = places[at]
+        shape = (row, _NUMBERED.sub(b"0", text) if numbered else text)
         times[shape] += 1
-        again[at] = times[shape] > _SHOWN
-    own = rows[is_record]
-    mostly = [row for row in set(own.tolist()) if 2 * np.count_nonzero(again[rows == row]) > (own == row).sum()]
-    further = records[records >= _LOOKED_AT]
-    return np.concatenate((looked_at[again], further[np.isin(every[further], mostly)]))
-
-
-def _share_size(rows: Numbers, sizes: Numbers) -> NDArray[np.bool_]:
-    """Whether more units than are shown of one text, of the same document, are as long as each."""
-    order = np.lexsort((sizes, rows))
-    is_new = np.diff(rows[order], prepend=-1) | np.diff(sizes[order], prepend=-1)
-    begins = np.flatnonzero(is_new)
-    counts = np.diff(begins, append=len(order))
-    found = np.zeros(len(order), np.bool_)
-    found[order] = np.repeat(counts > _SHOWN, counts)
-    return found
+        is_again = times[shape] > _SHOWN
+        again += [at] if is_again else []
+        shares[row] += (1 if is_again else -1) if numbered else 0
+    mostly = np.zeros(len(columns.documents), np.bool_)
+    mostly[np.array([row for row, share in shares.items() if share > 0], np.int64)] = True
+    further = _LOOKED_AT + np.flatnonzero(is_record[_LOOKED_AT:] & mostly[rows[_LOOKED_AT:]])
+    return np.concatenate((np.array(again, np.int64), further))

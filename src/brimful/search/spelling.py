@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import NamedTuple, dataclass
 from brimful.errors import MissingPartError, install
-from brimful.kernels import places_of
-from brimful.kernels.lines import count_until
+from brimful.kernels import Places, places_of
 from brimful.kernels.runs import SpelledWords, sign_words
 from brimful.kernels.terms import ROOM, join_strings, letter_lines
 from brimful.search.query import Query
@@ -225,8 +224,8 @@ class _Words(NamedTuple):
     """Words as lines of one text."""
 
     text: bytes
-    starts: NDArray[np.int64]  # of those in ASCII
-    sizes: NDArray[np.int64]  # in letters
+    starts: Places  # of those in ASCII
+    sizes: Places  # in letters
     others: list[bytes]  # those with letters beyond ASCII
     other_sizes: NDArray[np.int64]  # in letters; 0 for what is no word
 
@@ -235,12 +234,11 @@ class _Words(NamedTuple):
         """The words among some lines."""
         text = letter_lines(lines, least=_SHORTEST)
         codes = np.frombuffer(text, np.uint8)
-        ends = np.flatnonzero(codes == _NEWLINE)
-        starts = np.concatenate((ends[:0], [0], ends[:-1] + 1))[: len(ends)]
-        plain = np.ones(len(ends), np.bool_)
-        plain[count_until(ends, np.flatnonzero(codes > _LAST_ASCII))] = False
+        ends = places_of(np.flatnonzero(codes == _NEWLINE))
+        starts = np.concatenate((ends[:0], np.zeros(1, np.int32), ends[:-1] + 1))[: len(ends)]
+        plain = ~np.logical_or.reduceat(codes > _LAST_ASCII, starts) if len(starts) else np.ones(0, np.bool_)
         lengths = ends - starts
-        edges = (places_of(starts[~plain]), places_of(lengths[~plain]))
+        edges = (starts[~plain], lengths[~plain])
         lines = join_strings(text + ROOM, *edges, sign=b"\n")[0][:-1]
         others = lines.split(b"\n") if lines else []
         read = lines.decode("utf-8", "replace").split("\n") if lines else []
@@ -266,11 +264,12 @@ class _Plain(NamedTuple):
 
 
 def _plain(words: _Words) -> _Plain:
-    rows = np.flatnonzero((words.sizes >= _SHORTEST) & (words.sizes <= _LONGEST))
-    rows = rows[np.argsort(words.sizes[rows].astype(np.uint8), kind="stable")]
+    sizes = np.minimum(words.sizes, _LONGEST + 1).astype(np.uint8)
+    counts = np.bincount(sizes, minlength=_LONGEST + 2)
+    counts[:_SHORTEST] = counts[_LONGEST + 1] = 0
+    rows = places_of(np.argsort(sizes, kind="stable"))[int((sizes < _SHORTEST).sum()) :][: int(counts.sum())]
     letters, signatures = sign_words(words.text, words.starts[rows], words.sizes[rows], factors=_FACTORS)
-    counts = np.bincount(words.sizes[rows], minlength=_LONGEST + 1)
-    return _Plain(letters, signatures, np.cumsum([0, *counts.tolist()]).tolist())
+    return _Plain(letters, signatures, np.cumsum([0, *counts[:-1].tolist()]).tolist())
 
 
 def _group(words: _Words, plain: _Plain, size: int) -> _Group:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import bisect
-import itertools
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import chain, takewhile
 from math import log
 from typing import Final, Literal, Protocol
 
@@ -31,7 +32,7 @@ class Words(Protocol):
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order."""
 
-    def near_names(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:
+    def near_names(self, prefix: bytes, letters: int, *, longer: int) -> Collection[bytes]:
         """Terms that begin so, in any order: all words of so many letters, or that many more or less, among them."""
 
     def endings(self, suffix: bytes) -> list[bytes]:
@@ -58,7 +59,7 @@ class CountedWords:
         first = bisect.bisect_left(self._names, prefix)
         return self._names[first : bisect.bisect_left(self._names, prefix + b"\xff", lo=first)]
 
-    def near_names(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:  # noqa: ARG002
+    def near_names(self, prefix: bytes, letters: int, *, longer: int) -> Collection[bytes]:  # noqa: ARG002
         """The same."""
         return self.names(prefix)
 
@@ -154,7 +155,6 @@ _ASKING: Final = {
 _STOPS: Final = {
     language: frozenset(f"{words} {_ASKING[language]}".encode().split()) for language, words in STOP_WORDS.items()
 }
-LANGUAGES: Final = tuple(_STOPS)
 
 
 def is_stop_word(term: bytes, languages: tuple[str, ...]) -> bool:
@@ -177,10 +177,27 @@ def most_little_words(terms: Sequence[bytes]) -> str | None:
     >>> most_little_words([b"what", b"is", b"apt"]), most_little_words([b"was", b"ist", b"apt"]), most_little_words([])
     ('en', 'de', None)
     """
-    counts = {language: sum(term in words for term in terms) for language, words in _STOPS.items()}
-    most = max(counts.values())
-    found = [language for language, count in counts.items() if count == most]
-    return found[0] if most and len(found) == 1 else None
+    (first, count), (_, next_one) = [*little_words(terms).most_common(2), ("", 0), ("", 0)][:2]
+    return first if count > next_one else None
+
+
+def little_words(terms: Sequence[bytes]) -> Counter[str]:
+    """How many of some terms are little words of each language, of those that have any.
+
+    >>> little_words([b"what", b"is", b"apt"])["en"]
+    2
+    """
+    known = _languages_of_stops()
+    return Counter(chain.from_iterable(known[term] for term in terms if term in known))
+
+
+@cache
+def _languages_of_stops() -> dict[bytes, list[str]]:
+    found: dict[bytes, list[str]] = {}
+    for language, words in _STOPS.items():
+        for word in words:
+            found.setdefault(word, []).append(language)
+    return found
 
 
 _MEASURES: Final = {
@@ -371,7 +388,7 @@ def is_inflection(one: bytes, other: bytes) -> bool:
     """
     if other in _IRREGULAR.get(one, ()):
         return True
-    shared = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    shared = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     size = sum(1 for _ in shared)
     last = one[size - 1 : size]
     return all(word[size:].removeprefix(last) in _ENDINGS or word[size:] in _ENDINGS for word in (one, other))
@@ -438,7 +455,7 @@ def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
         one for one in sorted(set(prefixes)) if not any(one != other and one.startswith(other) for other in prefixes)
     ]
     found = [words.near_names(prefix.encode(), len(text), longer=_LONGER_BY) for prefix in kept]
-    names = {name for some in found for name in some} if len(found) > 1 else found[0]
+    names = set[bytes]().union(*found)
     plain = [name for name in names if name.isalpha()]
     others = [name for name in names if not name.isalpha() and (b"'" in name or _is_word(name))]
     sizes = [(abs(len(name) - len(text)), name) for name in plain]

@@ -30,8 +30,9 @@ from brimful.store.address import Address
 from brimful.store.far import FarBlobs, KeptBlobs, kept_bytes
 from brimful.store.format import BlobReader, Cursor, Sealed, Value
 from brimful.store.opening import opened_alone
-from brimful.store.snapshot import StoredSegment, StoredSnapshot
+from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
+from brimful.store.views import StoredSegment
 from brimful.store.writing import Entry
 
 _RESTART_SECONDS = 60

@@ -10,10 +10,12 @@ import os
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from brimful.errors import SettingError
+from brimful.index.segments import OpenPage, pages_beginning
 from brimful.kernels.columns import Columns, OpenPages, unite_all, unite_named
 from brimful.store.format import (
     CARDS,
@@ -23,6 +25,7 @@ from brimful.store.format import (
     LITTLE,
     SECTIONS,
     UNITS,
+    BlobReader,
     ByteLru,
     Room,
     key_of,
@@ -97,37 +100,34 @@ class StoredTerms:
 
     def names(self, prefix: bytes) -> list[bytes]:
         """All terms that begin so, in bytewise order; what only deleted text says is none."""
-        found: set[bytes] = set()
-        here = self._beside(prefix).beginning(prefix)
-        for segment, (names, goes_on) in zip(self._segments, here, strict=True):
-            if segment.dead or goes_on or (segment.firsts and prefix < segment.firsts[0]):
-                found.update(segment.live_names(prefix))
-            elif names:
-                found.update(names.split(b"\n"))
+        found = {name for _, segment in self._dead for name in segment.live_names(prefix)}
+        for pages in self._beginning(prefix):
+            found.update(pages.beginning(prefix))
         return sorted(found)
 
-    def near(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:
-        """Of the terms that begin so, in any order, those that may have so many letters, or that many more or less.
+    def near(self, prefix: bytes, letters: int, *, longer: int) -> set[bytes]:
+        """Of the terms that begin so those that may have so many letters, or that many more or less.
 
-        Those of other signs than letters are left out, but for apostrophes.
+        Those of other signs than letters are left out, but for apostrophes; what only deleted text says is none.
         """
-        if self._dead:
-            return self.names(prefix)
-        found, here = self._beside(prefix).near(prefix, letters, longer=longer)
-        further = [
-            name
-            for segment, goes_on in zip(self._segments, here, strict=True)
-            if goes_on and segment.firsts
-            for name in segment.live_names(prefix)
-        ]
-        return list({*found, *further}) if further else found
+        found = {name for _, segment in self._dead for name in segment.live_names(prefix)}
+        for pages in self._beginning(prefix):
+            found.update(pages.near(prefix, letters, longer=longer))
+        return found
+
+    def _beginning(self, prefix: bytes) -> Iterator[OpenPages]:
+        """The pages with terms that begin so: the first one of each segment without dead text, then the second."""
+        self._snapshot.expect_terms([prefix])
+        ranges = [() if segment.dead else pages_beginning(segment.firsts, prefix) for segment in self._segments]
+        for each in zip_longest(*ranges, fillvalue=-1):
+            yield self._pages(each)
 
     def places(self, term: bytes) -> Columns:
         """Where a term stands in live text, on the axis of each segment."""
         found: Columns | None = self._kept.get(term)
         if found is None:
             made = self._places(term)
-            found = self._kept.keep(term, made, size=8 * made.total)
+            found = self._kept.keep(term, made, size=4 * made.total)
         return found
 
     def all_places(self, terms: Sequence[bytes], beside: Sequence[Columns]) -> Columns:
@@ -152,9 +152,16 @@ class StoredTerms:
         return self._pages(tuple([bisect_right(segment.firsts, term) - 1 for segment in self._segments]))
 
     def _open(self, places: tuple[int, ...]) -> OpenPages:
-        return OpenPages(
-            [segment.page(place) if place >= 0 else None for segment, place in zip(self._segments, places, strict=True)]
-        )
+        wanted: dict[BlobReader, list[int]] = {}  # which of the segments have a page there
+        for at, (segment, place) in enumerate(zip(self._segments, places, strict=True)):
+            if place >= 0:
+                wanted.setdefault(segment.shelf, []).append(at)
+        pages: list[OpenPage | None] = [None] * len(places)
+        for shelf, some in wanted.items():
+            found = shelf.pages([(self._segments[at].number, places[at]) for at in some])
+            for at, page in zip(some, found, strict=True):
+                pages[at] = page
+        return OpenPages(pages)
 
 
 class ReadAhead:

@@ -483,6 +483,26 @@ class Room:
 
         return kept
 
+    def keep_all(
+        self, read: Callable[[Sequence[_Key]], Iterable[tuple[_Key, _Held]]], *, size: Callable[[_Held], int]
+    ) -> Callable[[Sequence[_Key]], list[_Held]]:
+        """The same for several keys, those that are not kept read together.
+
+        >>> kept = Room(9).keep_all(lambda words: [(word, word.upper()) for word in words], size=len)
+        >>> kept(["tea", "cup"]), kept(["cup", "pot"])
+        (['TEA', 'CUP'], ['CUP', 'POT'])
+        """
+        kind = next(self._kinds)
+
+        def kept(keys: Sequence[_Key]) -> list[_Held]:
+            found: dict[_Key, Any] = {key: self._kept.get((kind, key)) for key in keys}
+            lacking = [key for key, held in found.items() if held is None]
+            for key, made in read(lacking) if lacking else ():
+                found[key] = self._kept.keep((kind, key), made, size=size(made))
+            return [found[key] for key in keys]
+
+        return kept
+
 
 _MOST_HEAPS = -8  # M_ARENA_MAX of glibc
 _GIVE_BACK_FROM = ((-1, 256 << 20), (-3, 32 << 20))  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
@@ -636,8 +656,8 @@ class BlobReader:
         self._columns: dict[int, int] = {}  # by key, the bytes that it says it holds
         room = Room(kept_bytes)
         self._blocks = room.keep(self._read_block, size=len)
-        self._pages = room.keep(self._read_page, size=lambda page: page.nbytes)
-        self._codes = room.keep(self._read_codes, size=lambda codes: codes.nbytes)
+        self._pages = room.keep_all(self._read_pages, size=lambda page: page.nbytes)
+        self._codes_together = room.keep(self._read_codes, size=lambda codes: codes.nbytes)
         self._cuts = room.keep(self._read_cuts, size=lambda cuts: cuts.nbytes)
 
     def blob(self, key: int) -> bytes:
@@ -724,7 +744,11 @@ class BlobReader:
 
     def page(self, segment: int, place: int) -> OpenPage:
         """A page of postings."""
-        return self._pages(key_of(segment, PAGE, place))
+        return self._pages((key_of(segment, PAGE, place),))[0]
+
+    def pages(self, places: Sequence[tuple[int, int]]) -> list[OpenPage]:
+        """Pages of postings, each of a segment and a place there; those that are not kept are read together."""
+        return self._pages([key_of(segment, PAGE, place) for segment, place in places])
 
     def cuts(self, segment: int, kind: int) -> Cuts:
         """Where units or sections begin."""
@@ -738,30 +762,39 @@ class BlobReader:
         column = unpack_sorted(self.blob(key))
         return column.astype(np.uint32) if not len(column) or int(column[-1]) < 1 << 32 else column
 
-    def codes(self, segment: int, place: int) -> Codes:
-        """A blob of unit codes."""
-        return self._codes(key_of(segment, CODES, place))
+    def codes_together(self, segment: int) -> Codes:
+        """The first blob of unit codes, which has all of them where an earlier program wrote it."""
+        return self._codes_together(key_of(segment, CODES))
 
-    def all_codes(self, segment: int, count: int) -> Iterator[list[memoryview | bytes]]:
-        """What the first so many blobs of unit codes hold, a few at a time; none is kept, since who asks keeps them."""
-        for first in range(0, count, _BLOBS_AT_ONCE):
-            keys = [key_of(segment, CODES, place) for place in range(first, min(first + _BLOBS_AT_ONCE, count))]
-            if self.is_far:  # where lengths are looked at before anything comes
-                self.expect(keys)
-                found = None
-            else:
-                found = self._cursor.fetch(
-                    "SELECT key, data, seal FROM blobs WHERE key >= ? AND key <= ? ORDER BY key", (keys[0], keys[-1])
-                )
-            if found is None or [key for key, _, _ in found] != keys:  # one is missing, or not written yet
-                blobs: Iterator[tuple[int, bytes]] = ((key, self.blob(key)) for key in keys)
-            else:
-                blobs = _checked(found)
+    def codes(self, segment: int, places: Sequence[int]) -> Iterator[list[memoryview | bytes]]:
+        """What some blobs of unit codes hold, by ascending places, a few at a time.
+
+        None is kept: whoever asks for all of them keeps them, and of a hundred that a question needs over a large
+        corpus the next one needs few.
+        """
+        for first in range(0, len(places), _BLOBS_AT_ONCE):
+            keys = [key_of(segment, CODES, place) for place in places[first : first + _BLOBS_AT_ONCE]]
+            blobs = self._together(keys)
             while some := [_codes_in(key, data) for key, data in islice(blobs, _BLOBS_TOGETHER)]:
                 yield some
 
-    def _read_page(self, key: int) -> OpenPage:
-        return OpenPage(self.blob(key))
+    def _together(self, keys: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Some blobs by ascending keys, as `blob` gives them, in one statement."""
+        if self.is_far or len(keys) == 1:  # far away lengths are looked at before anything comes
+            self.expect(keys)
+            found = []
+        elif keys[-1] - keys[0] == len(keys) - 1:
+            where = "key >= ? AND key <= ? ORDER BY key"
+            found = self._cursor.fetch(f"SELECT key, data, seal FROM blobs WHERE {where}", (keys[0], keys[-1]))  # noqa: S608
+        else:
+            where = f"key IN ({', '.join('?' * len(keys))}) ORDER BY key"
+            found = self._cursor.fetch(f"SELECT key, data, seal FROM blobs WHERE {where}", keys)  # noqa: S608
+        if [key for key, _, _ in found] != keys:  # one is missing, or not written yet
+            return ((key, self.blob(key)) for key in keys)
+        return _checked(found)
+
+    def _read_pages(self, keys: Sequence[int]) -> Iterator[tuple[int, OpenPage]]:
+        return ((key, OpenPage(data)) for key, data in self._together(sorted(keys)))
 
     def _read_codes(self, key: int) -> Codes:
         return np.frombuffer(_codes_in(key, self.blob(key)), np.uint8).reshape(-1, CODE_BYTES)

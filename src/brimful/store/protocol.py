@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from brimful.classes import NamedTuple, dataclass
 from brimful.errors import DocumentError
-from brimful.index.segments import Numbers, OpenPage, Places
+from brimful.index.segments import Numbers, Places
 from brimful.index.vectors import Codes
 from brimful.store.merkle import Proof
 from brimful.store.ready import Ready
@@ -21,6 +21,7 @@ from brimful.text.outline import Heads
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
+    from brimful.store.format import BlobReader
 
 BLOCK_BYTES = 65_536
 """Bytes of text in a stored block; no single read is ever larger than a few of them (085b §4)."""
@@ -242,13 +243,14 @@ class SegmentView(Protocol):
     def firsts(self) -> list[bytes]:
         """The first term of every page."""
 
-    def page(self, place: int) -> OpenPage:
-        """A page of terms and their positions, those of dead text included."""
+    @property
+    def shelf(self) -> BlobReader:
+        """Where its pages of terms are read from, those of several segments together."""
 
     def positions(self, term: bytes) -> Numbers:
         """Where a term stands in live text, ascending."""
 
-    def is_live(self, positions: Numbers) -> NDArray[np.bool_]:
+    def is_live(self, positions: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which positions lie in live text."""
 
     def count(self, term: bytes) -> int:

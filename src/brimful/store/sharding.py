@@ -34,16 +34,9 @@ from brimful.store.merkle import BUCKETS, Proof, all_buckets, state_root
 from brimful.store.protocol import Card, Documents, Extents, Row
 from brimful.store.ready import Ready
 from brimful.store.remembered import KnownVectors
-from brimful.store.snapshot import (
-    ComparedElsewhere,
-    StoredSegment,
-    StoredSnapshot,
-    expect_terms,
-    expect_words,
-    parts_of,
-    places_in,
-)
+from brimful.store.snapshot import ComparedElsewhere, StoredSnapshot
 from brimful.store.store import BUSY_SECONDS, Adopted, Named, Origins, Store
+from brimful.store.views import StoredSegment, expect_terms, expect_words, parts_of, places_in
 from brimful.store.writing import Entry, Parts, Prepared, Scattered, part_of, prepare, split
 from brimful.store.writing import Row as FullRow
 from brimful.text.outline import Heads

@@ -1,58 +1,42 @@
-"""What did a store hold at one moment?
-
-What is true of it as a whole, what stands where on the axis of each segment, and the snapshot over all of them. Every
-byte that it gives is verified.
-"""
+"""What did a store hold at one moment? What is true of it as a whole, and the snapshot over all of its segments."""
 
 from __future__ import annotations
 
 import sys
 import unicodedata
 import warnings
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property, lru_cache, partial
-from itertools import chain, compress
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from blake3 import blake3
-from numpy.typing import NDArray
 
 from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
-from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places, Postings, read_page
-from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.index.segments import Numbers, Places
 from brimful.kernels.building import digest
 from brimful.store.claims import Claim
-from brimful.store.far import SINGLE, at_once
+from brimful.store.far import SINGLE
 from brimful.store.format import (
-    BLOB_CODES,
     CARDS,
     CODES,
     EXTENTS,
     FIRSTS,
     HEADS,
-    LITTLE,
-    PAGE,
-    SECTIONS,
     TEXT,
     UNITS,
     WORDS,
     BlobReader,
     Cursor,
-    Cuts,
     Rounds,
-    SegmentRow,
     check_seal,
     kept_bytes_of,
     key_of,
     seal_of,
-    unpack_cards,
-    unpack_little,
     unpack_map,
-    unpack_table,
 )
 from brimful.store.merkle import (
     Proof,
@@ -64,8 +48,9 @@ from brimful.store.merkle import (
     state_root,
     written_levels,
 )
-from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Extents, Row
+from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Row
 from brimful.store.ready import Ready
+from brimful.store.views import StoredSegment, expect_terms, expect_words, places_in
 from brimful.text.characters import TERM_RULES
 from brimful.text.outline import Heads
 from brimful.text.spans import check_span
@@ -183,349 +168,6 @@ def check_rules(cursor: Cursor, path: object, *, refuse: bool) -> bool:
     return rules != str(TERM_RULES) or version != unicodedata.unidata_version
 
 
-# ---- views: What stands where on the axis of one segment? Columns that are read when first asked for.
-
-_NOTHING = np.zeros(0, np.int64)
-
-
-class StoredSegment:
-    """A segment as one snapshot sees it."""
-
-    is_part = False
-    """Whether documents that are live in its store are left out."""
-
-    def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool, ready: Ready | None = None) -> None:
-        self._shelf, self._has_codes, self._ready = shelf, coded, ready or Ready()
-        self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
-
-    @property
-    def is_coded(self) -> bool:
-        """Whether its units have codes."""
-        return self._has_codes
-
-    @property
-    def shelf(self) -> BlobReader:
-        """Where its blobs are read from."""
-        return self._shelf
-
-    @cached_property
-    def extents(self) -> Extents:
-        """What is live."""
-        packed, most = self._shelf.column(key_of(self.number, EXTENTS))
-        return Extents(*unpack_table(packed, width=4, most=most))
-
-    def extents_of(self, document: int) -> Numbers:
-        """Which of the extents are a document's, in their order."""
-        order, documents = self._by_document
-        first, last = documents.searchsorted(np.array((document, document + 1), documents.dtype))
-        return order[first:last]
-
-    @cached_property
-    def _by_document(self) -> tuple[Numbers, Numbers]:
-        """The extents by document, and the document of each."""
-        order = np.argsort(self.extents.documents, kind="stable")
-        return order, self.extents.documents[order]
-
-    def cards(self) -> list[Card]:
-        """What is shown of the live documents that begin here."""
-        return list(map(Card._make, zip(*self.card_columns(), strict=True)))
-
-    def card_columns(self) -> list[Sequence[Any]]:
-        """The same, a column for each field of a card."""
-        packed, most = self._shelf.column(key_of(self.number, CARDS))
-        columns = unpack_cards(packed, most=most)
-        if not self.dead:
-            return columns
-        begun = set(self.extents.documents[self.extents.starts == 0].tolist())
-        is_live = [number in begun for number in columns[0]]
-        return [list(compress(column, is_live)) for column in columns]
-
-    @property
-    def units(self) -> Numbers:
-        """Where units begin."""
-        return self.unit_starts.astype(np.int64)
-
-    @cached_property
-    def unit_starts(self) -> Cuts:
-        """The same, in as few bytes as hold it: the column itself, no copy. Every question needs it."""
-        name = f"units {self.number}"
-        if (found := self._ready.arrays(name)) is not None and _ascend(*found):
-            return found[0]
-        made = self._shelf.cuts(self.number, UNITS)
-        self._ready.keep(name, [made])
-        return made
-
-    @property
-    def sections(self) -> Numbers:
-        """Where sections begin."""
-        return self._shelf.cuts(self.number, SECTIONS).astype(np.int64)
-
-    def units_in(self, start: int, end: int) -> Numbers:
-        """Where the units begin that begin in a range."""
-        return _between(self.unit_starts, start, end)
-
-    def sections_in(self, start: int, end: int) -> Numbers:
-        """The same of sections; the column is kept for a while only, since few questions need it."""
-        return _between(self._shelf.kept_cuts(self.number, SECTIONS), start, end)
-
-    @cached_property
-    def heads(self) -> Heads:
-        """Where headings stand, in as few bytes as hold it."""
-        name = f"heads {self.number}"
-        if (found := self._ready.arrays(name)) is not None and _are_heads(*found):
-            return Heads(*found)
-        packed, most = self._shelf.column(key_of(self.number, HEADS))
-        starts, ends, levels = unpack_table(packed, width=3, most=most)
-        narrow = np.int32 if max(self.length, int(ends.max(initial=0))) < 1 << 31 else np.int64
-        made = Heads(starts.astype(narrow), ends.astype(narrow), levels.astype(np.int8))
-        self._ready.keep(name, made)
-        return made
-
-    @property
-    def codes(self) -> Codes | None:
-        """A row for each unit."""
-        parts = self.code_parts()
-        return None if parts is None else np.concatenate(list(parts))
-
-    def code_parts(self) -> Iterator[Codes] | None:
-        """The same rows as the blobs have them, so that all of them are in memory once only."""
-        if not self._has_codes:
-            return None
-        if self._are_together:
-            return iter((self._shelf.codes(self.number, 0),))
-        return self._joined_codes(-(-len(self.unit_starts) // BLOB_CODES) or 1)
-
-    def _joined_codes(self, count: int) -> Iterator[Codes]:
-        """Codes of a few blobs at a time, as one: whoever goes over all of them does so in a tenth of the steps."""
-        whole, place = BLOB_CODES * CODE_BYTES, 0
-        for some in self._shelf.all_codes(self.number, count):
-            for blob in some:
-                place += 1
-                if len(blob) != whole or place == count:
-                    self._checked(len(blob) // CODE_BYTES, place - 1)
-            yield np.frombuffer(b"".join(some), np.uint8).reshape(-1, CODE_BYTES)
-
-    def codes_of(self, units: Numbers) -> Codes | None:
-        """The rows of some ascending units; None in a store without vectors."""
-        if not self._has_codes:
-            return None
-        if self._are_together:
-            return self._shelf.codes(self.number, 0)[units]
-        found = np.empty((len(units), CODE_BYTES), np.uint8)
-        places = units // BLOB_CODES
-        firsts = np.flatnonzero(np.diff(places, prepend=-1))
-        if self._shelf.is_far:
-            self._shelf.expect([key_of(self.number, CODES, place) for place in places[firsts].tolist()])
-        for place, low, high in zip(
-            places[firsts].tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(units)], strict=True
-        ):
-            found[low:high] = self._blob_of_codes(place)[units[low:high] - place * BLOB_CODES]
-        return found
-
-    def _blob_of_codes(self, place: int) -> Codes:
-        codes = self._shelf.codes(self.number, place)
-        self._checked(len(codes), place)
-        return codes
-
-    def _checked(self, codes: int, place: int) -> None:
-        """Raise where a blob has more or fewer codes than there are units."""
-        count = len(self.unit_starts)
-        if codes != min(BLOB_CODES, count - place * BLOB_CODES):
-            raise CorruptError(f"segment {self.number} has {count} units, and other codes; index the sources again")
-
-    @cached_property
-    def _are_together(self) -> bool:
-        """Whether all codes are one blob, as earlier programs wrote them."""
-        return BLOB_CODES < len(self.unit_starts) == len(self._shelf.codes(self.number, 0))
-
-    @cached_property
-    def firsts(self) -> list[bytes]:
-        """The first term of every page."""
-        return self._shelf.firsts(self.number)
-
-    def pages_of(self, terms: Iterable[bytes]) -> list[int]:
-        """The keys of the pages that would have some terms."""
-        places = {bisect_right(self.firsts, term) - 1 for term in terms}
-        return [key_of(self.number, PAGE, place) for place in places if place >= 0]
-
-    def page(self, place: int) -> OpenPage:
-        """A page of terms and their positions, those of dead text included."""
-        return self._shelf.page(self.number, place)
-
-    def positions(self, term: bytes) -> Numbers:
-        """Where a term stands in live text, ascending."""
-        positions = self.all_positions(term)
-        return positions[self.is_live(positions)] if self.dead and len(positions) else positions
-
-    def all_positions(self, term: bytes) -> Numbers:
-        """Where a term stands, in dead text too."""
-        place = bisect_right(self.firsts, term) - 1
-        return self.page(place).of(term) if place >= 0 else _NOTHING
-
-    def is_live(self, positions: Numbers) -> NDArray[np.bool_]:
-        """Which positions lie in live text."""
-        bases, ends, *_ = self.extents
-        at = bases.searchsorted(positions, side="right") - 1
-        inside: NDArray[np.bool_] = (at >= 0) & (positions < ends[at])
-        return inside
-
-    def count(self, term: bytes) -> int:
-        """How often a term stands in live text."""
-        place = bisect_right(self.firsts, term) - 1
-        if place < 0:
-            return 0
-        count = self.page(place).count(term)
-        if not self.dead or not count:
-            return count
-        positions = self.all_positions(term)
-        bases, ends, *_ = self.extents
-        if len(positions) < len(bases):
-            return int(np.count_nonzero(self.is_live(positions)))
-        return int((positions.searchsorted(ends) - positions.searchsorted(bases)).sum())
-
-    def little_words(self) -> Numbers | None:
-        """How often each of the words stands that tell languages apart, in their order; None where it is not noted.
-
-        It is not where some text is dead, in segments of earlier programs, and where other words are asked for now.
-        """
-        noted = None if self.dead else self._shelf.find(key_of(self.number, LITTLE))
-        return None if noted is None else unpack_little(noted)
-
-    def names(self, prefix: bytes) -> list[bytes]:
-        """The terms that begin so, sorted."""
-        found: list[bytes] = []
-        for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
-            names, goes_on = self.page(place).beginning(prefix)
-            found += names
-            if not goes_on:
-                break
-        return found
-
-    def words(self) -> bytes:
-        """The terms of letters, sorted, a newline behind each, those of dead text included."""
-        return self._shelf.words(self.number, len(self.firsts))
-
-    def live_names(self, prefix: bytes = b"") -> list[bytes]:
-        """The terms that begin so in live text, sorted."""
-        if not self.dead:
-            return self.names(prefix)
-        found: list[bytes] = []
-        for place in range(max(bisect_left(self.firsts, prefix) - 1, 0), len(self.firsts)):
-            if self.firsts[place] > prefix and not self.firsts[place].startswith(prefix):
-                break
-            postings = read_page(self._shelf.blob(key_of(self.number, PAGE, place)))
-            counts = np.add.reduceat(self.is_live(postings.positions), postings.offsets[:-1], dtype=np.int64)
-            names = (postings.names[index] for index in np.flatnonzero(counts).tolist())
-            found += [name for name in names if name.startswith(prefix)]
-        return found
-
-    def pages(self) -> Iterator[Postings]:
-        """All postings, dead ones included, page by page."""
-        return (read_page(self._shelf.blob(key_of(self.number, PAGE, place))) for place in range(len(self.firsts)))
-
-    def blobs(self) -> Iterator[tuple[int, int, bytes]]:
-        """All that is kept of it as it is stored, but for what names its documents: kind, place, bytes."""
-        for kind, place in self._shelf.places(self.number):
-            if kind not in (EXTENTS, CARDS):
-                yield kind, place, self._shelf.blob(key_of(self.number, kind, place))
-
-    def packed_block(self, place: int) -> bytes | None:
-        """A block of text as it is stored; None where there is none."""
-        return self._shelf.find(key_of(self.number, TEXT, place))
-
-    def changing(self) -> list[tuple[int, bytes]]:
-        """The keys and seals of the blobs that a commit may write anew: as long as they stay, so does the segment."""
-        keys = [key_of(self.number, kind) for kind in (EXTENTS, CARDS)]
-        return [(key, seal_of(key, self._shelf.blob(key))) for key in keys]
-
-    def contents(self) -> Iterator[bytes]:
-        """The text of each live extent."""
-        for base, end in zip(self.extents.bases.tolist(), self.extents.ends.tolist(), strict=True):
-            yield self.text(base, end)
-
-    def text(self, start: int, end: int) -> bytes:
-        """Bytes of the axis inside one extent."""
-        place = int(start) // BLOCK_BYTES
-        if end <= (place + 1) * BLOCK_BYTES and start < end:  # most are in one block
-            block, begin = self._shelf.block(self.number, place), place * BLOCK_BYTES
-            if end - begin <= len(block):
-                return block[start - begin : end - begin]
-        blocks = range(place, (end - 1) // BLOCK_BYTES + 1)
-        joined = b"".join(self._shelf.block(self.number, place) for place in blocks)
-        begin = blocks.start * BLOCK_BYTES
-        if end - begin > len(joined):
-            raise CorruptError(f"segment {self.number} ends before byte {end}")
-        return joined[start - begin : end - begin]
-
-    def texts(self, starts: Iterable[int], ends: Iterable[int]) -> list[bytes]:
-        """The same of several places; of those in one block, which follow each other, it is asked for once."""
-        found, place, first, block = [], -1, 0, b""
-        for start, end in zip(starts, ends, strict=True):
-            if start // BLOCK_BYTES != place:
-                place = start // BLOCK_BYTES
-                first, block = place * BLOCK_BYTES, self._shelf.block(self.number, place)
-            inside = start < end and end - first <= len(block)
-            found.append(block[start - first : end - first] if inside else self.text(start, end))
-        return found
-
-
-class _PartView(StoredSegment):
-    """A segment as if it held only some of its documents; what the others have in it counts as deleted."""
-
-    def __init__(self, view: StoredSegment, documents: Numbers) -> None:
-        self.__dict__.update(view.__dict__)
-        self.__dict__.pop("_by_document", None)
-        kept = np.isin(view.extents.documents, documents)
-        extents = Extents(*(column[kept] for column in view.extents))
-        self.__dict__["extents"] = extents
-        self.is_part = True
-        self.live = int((extents.ends - extents.bases).sum())
-        self.dead = view.dead + int(np.count_nonzero(~kept))
-
-
-def parts_of(views: Iterable[StoredSegment], documents: Iterable[int]) -> list[StoredSegment]:
-    """Segments with only some of their documents; those that have none of them are left out."""
-    wanted = np.array(sorted(documents), np.int64)
-    found: list[StoredSegment] = []
-    for view in views:
-        if np.isin(view.extents.documents, wanted).all():
-            found.append(view)
-        elif np.isin(view.extents.documents, wanted).any():
-            found.append(_PartView(view, wanted))
-    return found
-
-
-def expect_terms(views: Iterable[StoredSegment], terms: Sequence[bytes]) -> None:
-    """Fetch what segments have of some terms in one round trip for all segments of a store, where each would be one."""
-    _expect(views, lambda view: view.pages_of(terms))
-
-
-def expect_words(views: Iterable[StoredSegment]) -> None:
-    """The same of the words that segments note, where their store does not say them itself."""
-    _expect([view for view in views if view.shelf.rounds is None], lambda view: [key_of(view.number, WORDS)])
-
-
-def _expect(views: Iterable[StoredSegment], wanted_of: Callable[[StoredSegment], Sequence[int]]) -> None:
-    keys: dict[BlobReader, list[int]] = {}
-    for view in views:
-        if view.shelf.is_far:
-            keys.setdefault(view.shelf, []).extend(wanted_of(view))
-    lacking = {shelf: fresh for shelf, wanted in keys.items() if (fresh := shelf.lacking(wanted))}
-    at_once([partial(shelf.expect, wanted) for shelf, wanted in lacking.items()])
-
-
-def _rounds_of(views: Sequence[StoredSegment]) -> dict[BlobReader, Rounds] | None:
-    """Who compares the codes of segments; None where one of them is compared here."""
-    found = {view.shelf: view.shelf.rounds for view in views if view.is_coded}
-    given = {shelf: rounds for shelf, rounds in found.items() if rounds is not None}
-    return given if views and len(given) == len({view.shelf for view in views}) else None
-
-
-def _between(column: Cuts, start: int, end: int) -> Numbers:
-    first, last = column.searchsorted(np.array((start, end), column.dtype))
-    return column[first:last].astype(np.int64)
-
-
 # ---- snapshot: What did a store hold at one moment? Reads that verify every byte they give.
 
 _KEPT_DOCUMENTS = 4_096
@@ -539,20 +181,11 @@ _ZERO = np.zeros(1, np.int64)
 COLUMNS = "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
 
 
-def places_in(segments: Iterable[StoredSegment], term: bytes) -> Places:
-    """Every occurrence of a term in live documents, by document number and byte."""
-    documents, starts = [], []
-    for segment in segments:
-        positions = segment.positions(term)
-        bases, _, numbers, offsets = segment.extents
-        at = bases.searchsorted(positions, side="right") - 1
-        documents.append(numbers[at])
-        starts.append(positions - bases[at] + offsets[at])
-    if not sum(map(len, documents)):
-        return NOWHERE
-    found = Places(np.concatenate(documents), np.concatenate(starts))
-    order = np.argsort(found.keys, kind="stable")
-    return Places(found.documents[order], found.starts[order])
+def _rounds_of(views: Sequence[StoredSegment]) -> dict[BlobReader, Rounds] | None:
+    """Who compares the codes of segments; None where one of them is compared here."""
+    found = {view.shelf: view.shelf.rounds for view in views if view.is_coded}
+    given = {shelf: rounds for shelf, rounds in found.items() if rounds is not None}
+    return given if views and len(given) == len({view.shelf for view in views}) else None
 
 
 class ComparedElsewhere(Closing):
@@ -902,17 +535,6 @@ class StoredSnapshot(ComparedElsewhere):
         if self.ready.has_news and "_documents" in self.__dict__ and self.ready.arrays("documents") is None:
             self.ready.keep("documents", self._documents.arrays())
         self.ready.write()
-
-
-def _ascend(column: NDArray[Any]) -> bool:
-    """Whether these are places on an axis, as `Cuts` are."""
-    return column.dtype in (np.uint32, np.int64) and not (column[1:] < column[:-1]).any()
-
-
-def _are_heads(starts: NDArray[Any], ends: NDArray[Any], levels: NDArray[Any]) -> bool:
-    """Whether every heading has an end and a level."""
-    are_places = starts.dtype == ends.dtype and starts.dtype in (np.int32, np.int64)
-    return are_places and levels.dtype == np.int8 and len(starts) == len(ends) == len(levels)
 
 
 def _row(values: tuple[Any, ...]) -> Row:

@@ -39,7 +39,6 @@ from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import (
     COLUMNS,
-    StoredSegment,
     StoredSnapshot,
     check_rules,
     checked_leaves,
@@ -52,6 +51,7 @@ from brimful.store.snapshot import (
     write_meta,
     write_rules,
 )
+from brimful.store.views import StoredSegment
 from brimful.store.writing import (
     SEGMENT_BYTES,
     WHOLE,

@@ -17,9 +17,10 @@ from brimful.store.format import Cursor, SqliteCursor, seal_of
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.pages import damaged_pages
 from brimful.store.protocol import Card
-from brimful.store.snapshot import StoredSegment, StoredSnapshot, checked_roots
+from brimful.store.snapshot import StoredSnapshot, checked_roots
 from brimful.store.sqlite import opened_to_read
 from brimful.store.store import Adopted, Store
+from brimful.store.views import StoredSegment
 from brimful.store.writing import Row
 
 # ---- copying: How does a corpus move from one store to another, without being indexed again?

@@ -55,7 +55,7 @@ from brimful.store.format import (
 )
 from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents
-from brimful.store.snapshot import StoredSegment
+from brimful.store.views import StoredSegment
 from brimful.text.kinds import Kind
 from brimful.text.outline import Heads
 from brimful.text.stems import telling_words

@@ -32,8 +32,9 @@ from brimful.store.postgres.session import (
     prepared,
     translated,
 )
-from brimful.store.snapshot import StoredSegment, StoredSnapshot
+from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
+from brimful.store.views import StoredSegment
 from brimful.store.writing import Row
 
 # ---- store: The server's store: what is one commit, one snapshot, one turn?
