@@ -55,6 +55,7 @@ from brimful.store.format import (
     unpack_table,
 )
 from brimful.store.merkle import (
+    NOTHING,
     Proof,
     all_buckets,
     bucket_of,
@@ -135,7 +136,7 @@ def _check_layout(cursor: Cursor, generation: int) -> None:
 
 def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
     """The leaves of documents, where they are hashes at all."""
-    found = [leaf for (leaf,) in rows if isinstance(leaf, bytes)]
+    found = [leaf for (leaf,) in rows if _is_hash(leaf)]
     if len(found) != len(rows):
         raise CorruptError(_NO_PATH)
     return found
@@ -144,9 +145,13 @@ def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
 def _bucket_roots(cursor: Cursor) -> dict[int, bytes]:
     """The root of each bucket that holds documents."""
     found = cursor.fetch("SELECT number, root FROM buckets")
-    if not all(isinstance(number, int) and isinstance(root, bytes) for number, root in found):
+    if not all(isinstance(number, int) and _is_hash(root) for number, root in found):
         raise CorruptError(_NO_PATH)
     return dict(found)
+
+
+def _is_hash(value: object) -> bool:
+    return isinstance(value, bytes) and len(value) == len(NOTHING)
 
 
 def checked_roots(cursor: Cursor, root: bytes) -> dict[int, bytes]:

@@ -53,7 +53,7 @@ from brimful.store.format import (
     unpack_cards,
     unpack_table,
 )
-from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
+from brimful.store.merkle import BUCKETS, bucket_of, buckets_of, leaf_hashes
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents
 from brimful.store.snapshot import StoredSegment
 from brimful.text.kinds import Kind
@@ -392,7 +392,7 @@ def lay_out(entries: list[Entry], *, parts: Parts = WHOLE) -> _Outlines:
     latest = {entry.document.path: entry for entry in entries}
     entries.clear()
     left = {at: latest.pop(path) for at, path in enumerate(sorted(latest))}
-    rows = [row_of(entry) for entry in left.values()]
+    rows = rows_of(list(left.values()))
     maps = {at: pack_map(entry.source_map) for at, entry in left.items() if entry.source_map is not None}
     segments: list[_Outline] = []
     for part in sorted({parts[row.bucket] for row in rows}):
@@ -452,27 +452,36 @@ def split(prepared: Prepared, parts: Parts) -> dict[int, Prepared]:
     return found
 
 
-def row_of(entry: Entry) -> Row:
-    """What is kept of a document."""
-    document = entry.document
-    content_hash = entry.content_hash or (
-        blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
-    )
-    return Row(
-        document.path,
-        bytes.fromhex(document.id),
-        content_hash,
-        leaf_hash(document.path, document.time, content_hash),
-        bucket_of(document.path),
-        len(document),
-        document.time,
-        document.kind,
-        document.language,
-        entry.rule,
-        entry.title,
-        entry.origin,
-        entry.stamp,
-    )
+def rows_of(entries: Sequence[Entry]) -> list[Row]:
+    """What is kept of documents."""
+    documents = [entry.document for entry in entries]
+    paths = [document.path for document in documents]
+    hashes = [entry.content_hash or _content_hash(entry.document) for entry in entries]
+    leaves = leaf_hashes(zip(paths, [document.time for document in documents], hashes, strict=True))
+    return [
+        Row(
+            document.path,
+            bytes.fromhex(document.id),
+            hashed,
+            leaf,
+            bucket,
+            len(document),
+            document.time,
+            document.kind,
+            document.language,
+            entry.rule,
+            entry.title,
+            entry.origin,
+            entry.stamp,
+        )
+        for entry, document, hashed, leaf, bucket in zip(
+            entries, documents, hashes, leaves, buckets_of(paths), strict=True
+        )
+    ]
+
+
+def _content_hash(document: Document | LongDocument) -> bytes:
+    return blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
 
 
 def built(group: list[Laid], embedder: Embedder | None) -> Packed:
