@@ -107,6 +107,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "mark_lines": (None, (_AT, _SIZE, *(_AT,) * 4, _BYTE, _AT)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),
+    "is_utf8": (_SIZE, (_AT, _SIZE)),
     "hash_texts": (None, (_AT, _AT, _SIZE, _AT)),
     "hash_levels": (None, (_AT, _SIZE, _BYTE, _AT)),
     "hash_roots": (None, (_AT, _AT, _SIZE, _BYTE, _AT, _AT)),
