@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from functools import cache, cached_property
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast
 
 import apsw
 import numpy as np
@@ -240,16 +240,15 @@ def seals_of(rows: Sequence[Sequence[Value]]) -> list[bytes]:
 
 
 def _sized(column: Sequence[Value]) -> list[bytes]:
-    """Each value as it is sealed; of those that many rows share it is made once."""
-    if isinstance(column[0], bytes | int):
-        return list(map(_sized_value, column))
-    made = {value: _sized_value(value) for value in set(column)}
-    return [made[value] for value in column]
-
-
-def _sized_value(value: Value) -> bytes:
-    raw = value if isinstance(value, bytes) else repr(value).encode()
-    return b"%d:%b" % (len(raw), raw)
+    """Each value of a column as it is sealed; of those that many rows share it is made once."""
+    if isinstance(column[0], bytes):
+        raws = [cast("bytes", value) for value in column]
+    elif isinstance(column[0], int) or len(different := set(column)) * 2 > len(column):
+        raws = [repr(value).encode() for value in column]
+    else:
+        made = dict(zip(different, _sized([repr(value).encode() for value in different]), strict=True))
+        return [made[value] for value in column]
+    return [b"%d:%b" % (len(raw), raw) for raw in raws]
 
 
 # ---- cursors: Who runs the statements of a store? A few lines of SQL that SQLite and PostgreSQL both understand.

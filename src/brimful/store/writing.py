@@ -146,32 +146,31 @@ class _Outline(NamedTuple):
     ends: Numbers  # of each extent on the axis
     starts: Numbers  # where each begins in its document
     documents: Numbers
-    blocks: list[_Blob]  # its text
 
 
 def _outline(group: list[Laid]) -> _Outline:
-    """Lay a group of extents on an axis, find where they can be cut, and compress their text; the group is emptied."""
+    """Lay a group of extents on an axis, and find where they can be cut; the group is emptied."""
     sizes = np.array([len(each.extent.content) for each in group], np.int64)
     starts, documents = (np.array(column, np.int64) for column in zip(*(each[1::-1] for each in group), strict=True))
     extents = [each.extent for each in group]
     group.clear()
     texts = outline_extents(extents)
-    ends = texts.bases + sizes
-    return _Outline(texts, ends, starts, documents, list(_block_blobs(memoryview(texts.padded)[: int(ends[-1])])))
+    return _Outline(texts, texts.bases + sizes, starts, documents)
 
 
 def _pack_outline(given: _Outline, embedder: Embedder | None, *, multiplier: int | None = None) -> Packed:
-    """Find the terms of a segment and what its units mean; pack and compress all that it holds.
+    """Compress the text of a segment, find its terms and what its units mean; pack all that it holds.
 
     Its text is let go of when it was read for the last time. Terms are hashed with the multiplier.
     """
-    texts, ends, starts, _, blocks = given
+    texts, ends, starts, _ = given
     del given
+    length, bases = int(ends[-1]), texts.bases
+    blocks = list(_block_blobs(memoryview(texts.padded)[:length]))
     is_static = embedder is not None and embedder.kind == "static"  # its vectors add up
     segment = index_terms(texts, multiplier=multiplier, coded=is_static)
     if embedder is None or is_static:
         segment = replace(segment, padded=b"")
-    length, bases = int(ends[-1]), texts.bases
     del texts
     codes = code_units(segment, embedder) if embedder is not None else None
     segment = replace(segment, members=None)
