@@ -75,7 +75,7 @@ _MAILBOXES = ("mbox", "mbx")
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
 _HTML = compiled(rb"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)
 _JSON = compiled(rb"[\xef\xbb\xbf \t\r\n]*[\[{]")
-_CHAT = compiled(rb'"(?:mapping|chat_messages|role)"\s*:')
+_CHAT = compiled(rb'"(?:mapping"\s*:\s*\{|chat_messages"\s*:\s*\[|role"\s*:\s*")')
 CHAT_SNIFF_BYTES = 65_536
 """How much of a file `is_streamable` wants to see."""
 
@@ -158,7 +158,7 @@ def _is_mailbox(path: str, raw: bytes) -> bool:
 
 
 def _may_be_chat(path: str, raw: bytes) -> bool:
-    """Whether it is worth parsing: the first bytes show one of the fields that all chats have."""
+    """Whether it is worth parsing: the first bytes show one of the fields that all chats have, and of which kind."""
     if _extension(path) not in ("json", ""):
         return False
     return _JSON.match(raw, 0, CHAT_SNIFF_BYTES) is not None and _CHAT.search(raw, 0, CHAT_SNIFF_BYTES) is not None
