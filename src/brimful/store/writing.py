@@ -146,6 +146,13 @@ class _Outline(NamedTuple):
     ends: Numbers  # of each extent on the axis
     starts: Numbers  # where each begins in its document
     documents: Numbers
+    blocks: list[_Blob]  # as much of its text as is compressed
+
+    def blocks_left(self) -> Iterator[_Blob]:
+        """What is not compressed yet."""
+        first = len(self.blocks)
+        text = memoryview(self.texts.padded)[first * BLOCK_BYTES : int(self.ends[-1])]
+        return _block_blobs(text, first=first)
 
 
 def _outline(group: list[Laid]) -> _Outline:
@@ -155,18 +162,18 @@ def _outline(group: list[Laid]) -> _Outline:
     extents = [each.extent for each in group]
     group.clear()
     texts = outline_extents(extents)
-    return _Outline(texts, texts.bases + sizes, starts, documents)
+    return _Outline(texts, texts.bases + sizes, starts, documents, [])
 
 
 def _pack_outline(given: _Outline, embedder: Embedder | None, *, multiplier: int | None = None) -> Packed:
-    """Compress the text of a segment, find its terms and what its units mean; pack all that it holds.
+    """Compress what is left of a segment's text, find its terms and what its units mean; pack all that it holds.
 
     Its text is let go of when it was read for the last time. Terms are hashed with the multiplier.
     """
-    texts, ends, starts, _ = given
+    texts, ends, starts, _, blocks = given
+    blocks += given.blocks_left()
     del given
     length, bases = int(ends[-1]), texts.bases
-    blocks = list(_block_blobs(memoryview(texts.padded)[:length]))
     is_static = embedder is not None and embedder.kind == "static"  # its vectors add up
     segment = index_terms(texts, multiplier=multiplier, coded=is_static)
     if embedder is None or is_static:
@@ -406,6 +413,15 @@ def _laid(entries: dict[int, Entry], chosen: Iterable[int]) -> Iterator[Laid]:
         document = entries.pop(number).document
         for start, piece in pieces(document):
             yield Laid(number, start, Extent(piece, document.kind, document.language))
+
+
+def compress(given: _Outlines, *, meanwhile: Callable[[], bool]) -> None:
+    """Compress the text of a batch for as long as whoever indexes is busy with another one."""
+    for outline in given.segments:
+        for blob in outline.blocks_left() if meanwhile() else ():
+            outline.blocks.append(blob)
+            if not meanwhile():
+                return
 
 
 def index(given: _Outlines, embedder: Embedder | None) -> Prepared:

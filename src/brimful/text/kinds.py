@@ -180,8 +180,8 @@ _CODE_WORDS = (
     b"import from def class function func fn package using #include #define use const let var return "
     b"public private static if elif else end for while try except "
 ).replace(b" ", b"\n")
-# Before a language's pattern is tried, which takes a step for each byte, one of its signs must stand in the text, written
-# small.
+# Before a language's pattern is tried, which takes a step for each byte, one of its signs must stand in the text: these
+# are in small letters.
 _GUESSES: tuple[tuple[str, tuple[bytes, ...], re.Pattern[bytes]], ...] = tuple(
     (name, signs, compiled(pattern, re.MULTILINE))
     for name, signs, pattern in (
