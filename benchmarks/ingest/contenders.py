@@ -3,6 +3,7 @@
 Every contender stores the text as well as the index, and gets the same files from the same folder, sorted by name.
 """
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -78,6 +79,8 @@ class Brimful:
         self.ingest, self.store = ingest, SqliteStore
 
     def build(self, folder: Path, where: Path, *, cores: int) -> None:  # noqa: ARG002  (it looks itself)
+        gc.freeze()  # this too as `brimful add` does, with the next line
+        gc.set_threshold(100_000)
         with self.store(where / "brimful.db", embedder=self.embedder) as store:
             report = self.ingest(store, folder, label=self.label, settings=self.settings)
         if report.skipped:
