@@ -698,7 +698,8 @@ def _leaves(cursor: Cursor, buckets: Sequence[int]) -> dict[int, list[bytes]]:
         some = buckets[first : first + _AT_ONCE]
         marks = ", ".join("?" * len(some))
         rows = cursor.fetch(f"SELECT bucket, leaf FROM documents WHERE bucket IN ({marks}) ORDER BY bucket, path", some)  # noqa: S608
-        for (bucket, _), leaf in zip(rows, checked_leaves([row[1:] for row in rows]), strict=True):
+        checked_leaves([leaf for _, leaf in rows])
+        for bucket, leaf in rows:
             found.setdefault(bucket, []).append(leaf)
     return found
 
