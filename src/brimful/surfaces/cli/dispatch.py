@@ -299,8 +299,8 @@ FIXABLE = ("unreadable", "changing", "missing_part")
 
 _MODELS = {"embedder", "reranker"}
 _SELDOM = 100_000
-"""What ends with its answer, or when files are in, looks for garbage each time that it has made so many objects more than
-it let go of."""
+"""What ends with its answer, or when files are in, looks for garbage each time that it has made so many objects more
+than it let go of."""
 
 
 def run(command: Command, values: Mapping[str, Any]) -> int:
