@@ -8,12 +8,19 @@ EXPORT void find_anchors(const uint8_t *text, int64_t size, const uint8_t *ancho
                          const int32_t *firsts, uint8_t *found)
 {
     uint8_t begins[256];
-    for (int code = 0; code < 256; code++)
+    uint64_t seconds[256] = {0}; /* by its first byte, which second ones an anchor may have: a bit for four of them */
+    for (int code = 0; code < 256; code++) {
         begins[code] = firsts[code] < firsts[code + 1];
+        for (int32_t anchor = firsts[code]; anchor < firsts[code + 1]; anchor++)
+            seconds[code] |= bounds[anchor + 1] - bounds[anchor] > 1 ? (uint64_t)1 << (anchors[bounds[anchor] + 1] & 63)
+                                                                     : ~(uint64_t)0;
+    }
     marking marks = marking_of(begins);
     for (int64_t block = 0; block < size; block += 64)
         for (uint64_t bits = lowest_bits(text + block, size - block, &marks); bits; bits &= bits - 1) {
             int64_t at = block + __builtin_ctzll(bits);
+            if (at + 1 < size && !(seconds[text[at]] >> (text[at + 1] & 63) & 1))
+                continue;
             for (int32_t anchor = firsts[text[at]]; anchor < firsts[text[at] + 1]; anchor++) {
                 int64_t length = bounds[anchor + 1] - bounds[anchor];
                 const uint8_t *wanted = anchors + bounds[anchor];
