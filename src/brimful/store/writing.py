@@ -16,7 +16,6 @@ from brimful.corpus.documents import Document
 from brimful.corpus.reading import LongDocument, same_again
 from brimful.errors import CorruptError, StoreBusyError
 from brimful.index.build import (
-    EXTENT_BYTES,
     GAP,
     Extent,
     Outlined,
@@ -505,12 +504,11 @@ def built(group: list[Laid], embedder: Embedder | None) -> Packed:
     return _pack_outline(_outline(group), embedder)
 
 
-def pieces(document: Document | LongDocument) -> Iterable[tuple[int, bytes]]:
+def pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
     """A document's extents, read as they are needed where it is too long to hold."""
     if isinstance(document, LongDocument):
         return extents_from(same_again(document))
-    content = document.content
-    return extents_of(content) if len(content) > EXTENT_BYTES else ((0, content),)
+    return extents_of(document.content)
 
 
 def model_of(embedder: Embedder | None) -> str:
