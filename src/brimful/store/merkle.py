@@ -7,6 +7,7 @@ document touches its bucket and twelve nodes above.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -126,8 +127,12 @@ def read_levels(raw: bytes, *, root: bytes) -> list[list[bytes]]:
 
 
 def state_root(roots: Mapping[int, bytes]) -> bytes:
-    """The root over all buckets."""
-    leaves = b"".join([roots.get(bucket, NOTHING) for bucket in range(BUCKETS)])
+    """The root over all buckets; a commit asks again for what the one before it has left."""
+    return _root_over(b"".join([roots.get(bucket, NOTHING) for bucket in range(BUCKETS)]))
+
+
+@functools.lru_cache(maxsize=2)
+def _root_over(leaves: bytes) -> bytes:
     return kernels.levels_above(leaves, sign=_NODE)[-len(NOTHING) :]
 
 
