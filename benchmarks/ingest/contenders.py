@@ -3,6 +3,7 @@
 Every contender stores the text as well as the index, and gets the same files from the same folder, sorted by name.
 """
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -64,6 +65,8 @@ class Brimful:
 
     census_of, postings_of = "occurrences", "byte positions"
     embedder: Literal["default"] | None = None
+    label = "texts"
+    """What stands before the names of all files, whatever their folder is called."""
 
     def __init__(self) -> None:
         from brimful.corpus.skips import SourceSettings
@@ -76,8 +79,10 @@ class Brimful:
         self.ingest, self.store = ingest, SqliteStore
 
     def build(self, folder: Path, where: Path, *, cores: int) -> None:  # noqa: ARG002  (it looks itself)
+        gc.freeze()  # this too as `brimful add` does, with the next line
+        gc.set_threshold(100_000)
         with self.store(where / "brimful.db", embedder=self.embedder) as store:
-            report = self.ingest(store, folder, settings=self.settings)
+            report = self.ingest(store, folder, label=self.label, settings=self.settings)
         if report.skipped:
             print(f"Brimful skipped {len(report.skipped)} files, first {report.skipped[0]}")
 
@@ -132,10 +137,15 @@ class _BrimfulWriter:
         self.close = store.close
 
     def replace(self, name: str, content: bytes) -> None:
-        self._store.add([self._entry(self._document(name, content))])
+        path = f"{Brimful.label}/{name}"
+        if self._store.owner(path) is None:
+            raise SystemExit(f"Brimful has no {path} that could be replaced")
+        self._store.add([self._entry(self._document(path, content))])
 
     def remove(self, names: Sequence[str]) -> None:
-        self._store.remove(names)
+        count = self._store.remove([f"{Brimful.label}/{name}" for name in names])
+        if count != len(names):
+            raise SystemExit(f"Brimful removed {count} of {len(names)} documents")
 
 
 class Fts5:

@@ -9,6 +9,7 @@ from dataclasses import field
 from blake3 import blake3
 
 from brimful.classes import dataclass
+from brimful.kernels import runs as kernels
 from brimful.patterns import compiled
 
 # ---- encodings: Which text do these bytes mean?
@@ -109,7 +110,7 @@ def _is_plain(raw: bytes) -> bool:
     """Whether bytes are UTF-8 without a mark, and no zeros at the beginning could stand for anything else."""
     if raw.startswith(_ANY_MARK) or b"\0" in raw[:SNIFF_BYTES]:
         return False
-    return raw.isascii() or is_utf8((raw,))
+    return raw.isascii() or kernels.is_utf8(raw)
 
 
 def encode_back(content: bytes, rule: str) -> bytes:

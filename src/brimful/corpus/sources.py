@@ -449,7 +449,7 @@ def is_remote(place: object) -> bool:
     >>> is_remote("s3://bucket/notes"), is_remote("/notes"), is_remote("notes://x/../y")
     (True, False, True)
     """
-    return isinstance(place, str) and bool(_ADDRESS.match(place))
+    return isinstance(place, str) and not place.startswith("/") and bool(_ADDRESS.match(place))
 
 
 def opened_elsewhere(address: str) -> tuple[Any, str]:

@@ -91,7 +91,7 @@ def _ingest(
         elif naming.is_stored(found, known):
             report.unchanged += 1
             kept.add(found.path)
-        elif any(naming.is_stored(found, each) for each in elsewhere):
+        elif elsewhere and any(naming.is_stored(found, each) for each in elsewhere):
             report.unchanged += 1
         else:
             fresh.append(found)
@@ -261,13 +261,14 @@ class _Reading:
         return File(found, self._naming.folder, f"{self._prefix}{found.path}")
 
     def _note(self, found: Found, outcome: Outcome) -> None:
-        for skipped in outcome.skipped:
-            self._report.skip(skipped)
         if outcome.paths:
             self._report.note("changed" if found.path in self._gone else "added", found.path)
-        if any(skip.reason in _KEEP for skip in outcome.skipped):
-            self._gone.pop(found.path, None)
-        self.given.update(self._before.intersection(outcome.paths))
+        for skipped in outcome.skipped:
+            self._report.skip(skipped)
+            if skipped.reason in _KEEP:
+                self._gone.pop(found.path, None)
+        if self._before:
+            self.given.update(self._before.intersection(outcome.paths))
 
 
 class _Waiting:

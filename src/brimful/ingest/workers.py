@@ -25,6 +25,7 @@ from brimful.store.writing import (
     Parts,
     Prepared,
     Scattered,
+    compress,
     index,
     lay_out,
     split,
@@ -165,6 +166,7 @@ def taken_in(
             outcomes, entries = _read(batch, settings)
             outlines = lay_out(entries, parts=parts)
             del entries
+            compress(outlines, meanwhile=lambda: _are_busy(waiting))  # else this thread would wait for the other
             waiting.append((outcomes, pool.submit(index, outlines, embedder) if outlines.rows else None))
             if len(waiting) > threads:
                 yield _finished(*waiting.popleft())
@@ -172,6 +174,10 @@ def taken_in(
             yield _finished(*waiting.popleft())
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _are_busy(waiting: Iterable[tuple[list[Outcome], Future[Prepared] | None]]) -> bool:
+    return any(prepared is not None and not prepared.done() for _, prepared in waiting)
 
 
 def _finished(outcomes: list[Outcome], prepared: Future[Prepared] | None) -> Taken:

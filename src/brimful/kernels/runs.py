@@ -242,9 +242,18 @@ def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uin
     return marks
 
 
+def is_utf8(text: bytes) -> bool:
+    """Whether a text is UTF-8, told without making a string of it.
+
+    >>> is_utf8("tea, thé, 茶".encode()), is_utf8("thé".encode("latin-1"))
+    (True, False)
+    """
+    return bool(library().is_utf8(text, len(text)))
+
+
 def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:
     """Runs of at least so many bytes that the table marks, a newline between each two."""
     if len(marks) != 256 or least < 1:
         raise ValueError("long runs need a table of all bytes, and a length of at least 1")
     out = np.empty(len(text) + 1, np.uint8)
-    return out[: library().long_runs(text, len(text), marks, least, out.ctypes.data)].tobytes()
+    return out[: library().long_runs(text, len(text), marks, least, address_of(out))].tobytes()

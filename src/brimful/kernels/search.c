@@ -8,12 +8,19 @@ EXPORT void find_anchors(const uint8_t *text, int64_t size, const uint8_t *ancho
                          const int32_t *firsts, uint8_t *found)
 {
     uint8_t begins[256];
-    for (int code = 0; code < 256; code++)
+    uint64_t seconds[256] = {0}; /* by its first byte, which second ones an anchor may have: a bit for four of them */
+    for (int code = 0; code < 256; code++) {
         begins[code] = firsts[code] < firsts[code + 1];
+        for (int32_t anchor = firsts[code]; anchor < firsts[code + 1]; anchor++)
+            seconds[code] |= bounds[anchor + 1] - bounds[anchor] > 1 ? (uint64_t)1 << (anchors[bounds[anchor] + 1] & 63)
+                                                                     : ~(uint64_t)0;
+    }
     marking marks = marking_of(begins);
     for (int64_t block = 0; block < size; block += 64)
         for (uint64_t bits = lowest_bits(text + block, size - block, &marks); bits; bits &= bits - 1) {
             int64_t at = block + __builtin_ctzll(bits);
+            if (at + 1 < size && !(seconds[text[at]] >> (text[at + 1] & 63) & 1))
+                continue;
             for (int32_t anchor = firsts[text[at]]; anchor < firsts[text[at] + 1]; anchor++) {
                 int64_t length = bounds[anchor + 1] - bounds[anchor];
                 const uint8_t *wanted = anchors + bounds[anchor];
@@ -54,22 +61,71 @@ EXPORT void mark_lines(const uint8_t *text, int64_t size, const uint8_t *anchors
     }
 }
 
-/* Runs of at least `least` bytes that the table marks, a newline between each two; `out` has room for the whole text and
- * one byte. Returns how many bytes it got. */
-EXPORT int64_t long_runs(const uint8_t *text, int64_t size, const uint8_t *marks, int64_t least, uint8_t *out)
+/* Write a run down, a newline before it unless it is the first; returns how many bytes there are now. */
+static inline int64_t add_run(const uint8_t *from, int64_t size, uint8_t *out, int64_t length)
 {
-    int64_t length = 0;
-    for (int64_t at = 0; at < size;) {
-        int64_t start = at;
-        while (at < size && marks[text[at]])
-            at++;
-        if (at - start >= least && at > start) {
-            if (length)
-                out[length++] = '\n';
-            memcpy(out + length, text + start, (size_t)(at - start));
-            length += at - start;
+    if (length)
+        out[length++] = '\n';
+    memcpy(out + length, from, (size_t)size);
+    return length + size;
+}
+
+/* Runs of at least `least` bytes that the table marks with its lowest bit, a newline between each two; `out` has room for
+ * the whole text and one byte. Returns how many bytes it got. */
+EXPORT int64_t long_runs(const uint8_t *text, int64_t size, const uint8_t *table, int64_t least, uint8_t *out)
+{
+    marking marks = marking_of(table);
+    int64_t length = 0, begun = 0; /* bytes that the run has which goes on in the next block */
+    for (int64_t block = 0; block < size; block += 64) {
+        uint64_t bits = lowest_bits(text + block, size - block, &marks);
+        if (bits == ~(uint64_t)0) {
+            begun += 64;
+            continue;
         }
-        at += at == start || at < size;
+        int64_t first = __builtin_ctzll(~bits), last = __builtin_clzll(~bits);
+        if (begun + first >= least)
+            length = add_run(text + block - begun, begun + first, out, length);
+        begun = last;
+        bits &= last ? ~(uint64_t)0 >> last : ~(uint64_t)0;
+        bits &= ~(uint64_t)0 << first;
+        int64_t width = 1;
+        uint64_t starts = least > 64 ? 0 : bits; /* from which on so many bits are set */
+        for (; 2 * width <= least && starts; width *= 2)
+            starts &= starts >> width;
+        if (starts && least > width)
+            starts &= starts >> (least - width);
+        while (starts) {
+            int64_t start = __builtin_ctzll(starts), end = start + __builtin_ctzll(~(bits >> start));
+            length = add_run(text + block + start, end - start, out, length);
+            starts &= ~(uint64_t)0 << end;
+        }
     }
-    return length;
+    return begun >= least ? add_run(text + size - begun, begun, out, length) : length;
+}
+
+/* Whether a text is UTF-8: no byte that has no place there, no character written longer than it need be, no surrogate and
+ * nothing beyond the last plane. */
+EXPORT int64_t is_utf8(const uint8_t *text, int64_t size)
+{
+    for (int64_t at = 0; at < size;) {
+        if (at + 8 <= size && !(word_at(text + at) & 0x8080808080808080u)) {
+            at += 8;
+            continue;
+        }
+        uint8_t first = text[at++];
+        if (first < 0x80)
+            continue;
+        int64_t more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+        if (first < 0xC2 || first > 0xF4 || size - at < more)
+            return 0;
+        uint8_t low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+        uint8_t high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+        if (text[at] < low || text[at] > high)
+            return 0;
+        for (int64_t other = 1; other < more; other++)
+            if ((text[at + other] & 0xC0) != 0x80)
+                return 0;
+        at += more;
+    }
+    return 1;
 }

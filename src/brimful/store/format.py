@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from functools import cache, cached_property
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast
 
 import apsw
 import numpy as np
@@ -29,6 +29,7 @@ from brimful.classes import NamedTuple
 from brimful.errors import CorruptError
 from brimful.index.segments import Numbers, OpenPage, pack_numbers, page_words, unpack_numbers, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.kernels.hashes import hash_texts
 from brimful.store.protocol import BLOCK_BYTES, Card
 from brimful.text.stems import telling_words
 from brimful.zstd import ZstdError, frame_size, packer
@@ -226,6 +227,28 @@ def seal_of(*values: object) -> bytes:
     hasher = blake3(b"".join(parts[:-1]))
     hasher.update(parts[-1])
     return hasher.digest(8)
+
+
+def seals_of(rows: Sequence[Sequence[Value]]) -> list[bytes]:
+    """The seals of many rows of as many columns each.
+
+    >>> seals_of([(1, "tea", b"pot"), (2, None, b"")]) == [seal_of(1, "tea", b"pot"), seal_of(2, None, b"")]
+    True
+    """
+    columns = [_sized(column) for column in zip(*rows, strict=True)]
+    return [hashed[:8] for hashed in hash_texts(list(map(b"".join, zip(*columns, strict=True))))]
+
+
+def _sized(column: Sequence[Value]) -> list[bytes]:
+    """Each value of a column as it is sealed; of those that many rows share it is made once."""
+    if isinstance(column[0], bytes):
+        raws = [cast("bytes", value) for value in column]
+    elif isinstance(column[0], int) or len(different := set(column)) * 2 > len(column):
+        raws = [repr(value).encode() for value in column]
+    else:
+        made = dict(zip(different, _sized([repr(value).encode() for value in different]), strict=True))
+        return [made[value] for value in column]
+    return [b"%d:%b" % (len(raw), raw) for raw in raws]
 
 
 # ---- cursors: Who runs the statements of a store? A few lines of SQL that SQLite and PostgreSQL both understand.

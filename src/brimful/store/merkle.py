@@ -10,9 +10,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
 from blake3 import blake3
 
 from brimful.classes import dataclass
+from brimful.kernels import hashes as kernels
+from brimful.kernels.hashes import hash_texts
 
 _BITS = 12
 BUCKETS = 1 << _BITS
@@ -37,23 +40,43 @@ class Proof:
 
 def leaf_hash(path: str, time: int | None, content_hash: bytes) -> bytes:
     """What is proven of a document: its path, its time and its content."""
+    return blake3(_leaf_text(path, time, content_hash)).digest()
+
+
+def leaf_hashes(documents: Iterable[tuple[str, int | None, bytes]]) -> list[bytes]:
+    """The same of many."""
+    return hash_texts([_leaf_text(*document) for document in documents])
+
+
+def _leaf_text(path: str, time: int | None, content_hash: bytes) -> bytes:
     name = path.encode()
     moment = b"" if time is None else time.to_bytes(8, "big", signed=True)
-    return blake3(_LEAF + len(name).to_bytes(8, "big") + name + bytes([len(moment)]) + moment + content_hash).digest()
+    return b"%b%b%b%c%b%b" % (_LEAF, len(name).to_bytes(8, "big"), name, len(moment), moment, content_hash)
 
 
 def bucket_of(path: str) -> int:
     """The bucket that a path's leaf falls into."""
-    return int.from_bytes(blake3(path.encode()).digest(2), "big") >> (16 - _BITS)
+    return _bucket(blake3(path.encode()).digest(2))
+
+
+def buckets_of(paths: Iterable[str]) -> list[int]:
+    """The buckets of many paths."""
+    return list(map(_bucket, hash_texts(list(map(str.encode, paths)))))
+
+
+def _bucket(hashed: bytes) -> int:
+    return (hashed[0] << 8 | hashed[1]) >> (16 - _BITS)
 
 
 def _levels_of(leaves: Iterable[bytes]) -> list[list[bytes]]:
     """A tree from its leaves up: neighbours are joined pair by pair; a last odd one moves up as it is."""
-    levels = [list(leaves) or [NOTHING]]
+    level = list(leaves) or [NOTHING]
+    above = kernels.parted(kernels.levels_above(b"".join(level), sign=_NODE))
+    levels = [level]
     while len(levels[-1]) > 1:
-        level = levels[-1]
-        pairs = [_join(level[at], level[at + 1]) for at in range(0, len(level) - 1, 2)]
-        levels.append(pairs + level[len(level) - len(level) % 2 :])
+        size = (len(levels[-1]) + 1) // 2
+        levels.append(above[:size])
+        del above[:size]
     return levels
 
 
@@ -64,6 +87,17 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
     True
     """
     return _levels_of(leaves)[-1][0]
+
+
+def roots_of(trees: Sequence[Sequence[bytes]]) -> list[bytes]:
+    """The roots over the leaves of many trees, none of which is empty.
+
+    >>> one, other = NOTHING, bytes(32)
+    >>> roots_of([[one], [one, other]]) == [one, root_of([one, other])]
+    True
+    """
+    bounds = np.cumsum([0, *map(len, trees)])
+    return kernels.roots_of(b"".join([leaf for tree in trees for leaf in tree]), bounds, sign=_NODE)
 
 
 def all_buckets(roots: Mapping[int, bytes]) -> list[list[bytes]]:
@@ -93,13 +127,13 @@ def read_levels(raw: bytes, *, root: bytes) -> list[list[bytes]]:
 
 
 def state_root(roots: Mapping[int, bytes]) -> bytes:
-    """The root over all buckets; a commit asks twice for what the one before it has left."""
-    return _root_of_all(frozenset(roots.items()))
+    """The root over all buckets; a commit asks again for what the one before it has left."""
+    return _root_over(b"".join([roots.get(bucket, NOTHING) for bucket in range(BUCKETS)]))
 
 
 @functools.lru_cache(maxsize=2)
-def _root_of_all(roots: frozenset[tuple[int, bytes]]) -> bytes:
-    return all_buckets(dict(roots))[-1][0]
+def _root_over(leaves: bytes) -> bytes:
+    return kernels.levels_above(leaves, sign=_NODE)[-len(NOTHING) :]
 
 
 def prove(bucket: Sequence[bytes], number: int, *, place: int, above: Sequence[Sequence[bytes]]) -> Proof:
@@ -116,6 +150,5 @@ def _siblings(levels: Sequence[Sequence[bytes]], number: int) -> Iterator[tuple[
         number //= 2
 
 
-@functools.lru_cache(maxsize=4 * BUCKETS)  # a commit changes few of the nodes that the one before it had
 def _join(left: bytes, right: bytes) -> bytes:
     return blake3(_NODE + left + right).digest()

@@ -38,7 +38,7 @@ _MAGIC = b"BPG1"
 _CHECKSUM_BYTES = 16
 _NOBODY = -1
 _WAL_HEADER, _FRAME_HEADER = 32, 24
-_FRAMES_AT_ONCE = 256
+_FRAMES_AT_ONCE = 32
 _SPARE_BYTES = 1 << 20
 _LOCK_BYTE = 0x4000_0000  # the page with this byte is never written
 
@@ -255,18 +255,21 @@ class _File:
 
 
 def _frames(path: Path, page_size: int, frames: int | None) -> Iterator[tuple[int, memoryview]]:
-    """The pages in the log, oldest first; without a number of frames, all that could belong to it."""
+    """The pages in the log, oldest first; without a number of frames, all that could belong to it.
+
+    A page is there until the next one is asked for: all are read into the same memory, which stays near.
+    """
     size = _FRAME_HEADER + page_size
+    view = memoryview(bytearray(_FRAMES_AT_ONCE * size))
     try:
         with _beside(path, "-wal").open("rb") as log:
             header = log.read(_WAL_HEADER)
             left = frames if frames is not None else 1 << 62
-            while left and (block := log.read(min(left, _FRAMES_AT_ONCE) * size)):
-                view = memoryview(block)
-                for at in range(0, len(block) - size + 1, size):
-                    if block[at + 8 : at + 16] != header[16:24]:
+            while left and (count := log.readinto(view[: min(left, _FRAMES_AT_ONCE) * size])):
+                for at in range(0, count - size + 1, size):
+                    if view[at + 8 : at + 16] != header[16:24]:
                         return  # left over from an earlier round
-                    yield int.from_bytes(block[at : at + 4], "big"), view[at + _FRAME_HEADER : at + size]
+                    yield int.from_bytes(view[at : at + 4], "big"), view[at + _FRAME_HEADER : at + size]
                 left -= min(left, _FRAMES_AT_ONCE)
     except FileNotFoundError:
         return

@@ -39,6 +39,7 @@ from brimful.store.format import (
     unpack_map,
 )
 from brimful.store.merkle import (
+    NOTHING,
     Proof,
     all_buckets,
     bucket_of,
@@ -118,20 +119,24 @@ def _check_layout(cursor: Cursor, generation: int) -> None:
         raise CorruptError("the store has lost a segment; verify it, or index the sources again")
 
 
-def checked_leaves(rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
+def checked_leaves(leaves: Sequence[Any]) -> Sequence[bytes]:
     """The leaves of documents, where they are hashes at all."""
-    found = [leaf for (leaf,) in rows if isinstance(leaf, bytes)]
-    if len(found) != len(rows):
-        raise CorruptError(_NO_PATH)
-    return found
+    _check_hashes(leaves)
+    return leaves
 
 
 def _bucket_roots(cursor: Cursor) -> dict[int, bytes]:
     """The root of each bucket that holds documents."""
     found = cursor.fetch("SELECT number, root FROM buckets")
-    if not all(isinstance(number, int) and isinstance(root, bytes) for number, root in found):
+    if not all(isinstance(number, int) for number, _ in found):
         raise CorruptError(_NO_PATH)
+    _check_hashes([root for _, root in found])
     return dict(found)
+
+
+def _check_hashes(values: Sequence[Any]) -> None:
+    if not (set(map(type, values)) <= {bytes} and set(map(len, values)) <= {len(NOTHING)}):
+        raise CorruptError(_NO_PATH)
 
 
 def checked_roots(cursor: Cursor, root: bytes) -> dict[int, bytes]:
@@ -513,7 +518,7 @@ class StoredSnapshot(ComparedElsewhere):
         number = next((at for at, (name, _) in enumerate(found) if name == path), None)
         if number is None:
             raise DocumentError(f"{path!r} is not in this snapshot")
-        proof = prove(checked_leaves([(leaf,) for _, leaf in found]), number, place=bucket, above=above)
+        proof = prove(checked_leaves([leaf for _, leaf in found]), number, place=bucket, above=above)
         row = self.row(path)
         if row is None or proof.root(leaf_hash(path, row.time, row.content_hash)) != above[-1][0]:
             raise CorruptError(f"the proof of {path!r:.200} does not lead to the state root; index the sources again")

@@ -34,8 +34,8 @@ from brimful.index.vectors import Bytes
 from brimful.store import remembered
 from brimful.store.address import Place
 from brimful.store.claims import Claim
-from brimful.store.format import BlobReader, ChangedError, Cursor, Value, check_seal, give_back, seal_of
-from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
+from brimful.store.format import BlobReader, ChangedError, Cursor, Value, check_seal, give_back, seal_of, seals_of
+from brimful.store.merkle import bucket_of, buckets_of, leaf_hash, roots_of, state_root
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import (
     COLUMNS,
@@ -74,7 +74,7 @@ from brimful.store.writing import (
     prepare,
     publish,
     rename_card,
-    row_of,
+    rows_of,
     send,
     write_blobs,
     write_cards,
@@ -240,7 +240,7 @@ class Store(Closing, ABC):
         with self._writing() as cursor:
             gone = self._forget(cursor, paths, only=prefix)
             if gone:
-                self._finish(cursor, touched={bucket_of(path) for path in gone})
+                self._finish(cursor, touched=set(buckets_of(gone)))
         return len(gone)
 
     def _commit(self, batch: Sequence[Entry]) -> int:
@@ -272,7 +272,7 @@ class Store(Closing, ABC):
             paths = [row.path for row in given.rows.values()]
             self._forget(cursor, paths)
             self._adopt(cursor, given, model)
-            self._finish(cursor, touched={bucket_of(path) for path in paths})
+            self._finish(cursor, touched=set(buckets_of(paths)))
         return len(paths)
 
     def _adopt(self, cursor: Cursor, given: Adopted, model: str | None) -> None:
@@ -291,7 +291,7 @@ class Store(Closing, ABC):
         with self._writing() as cursor:
             self._note_model(cursor, model_of(embedder))
             self._forget(cursor, [document.path])
-            numbers = np.array(self._insert(cursor, [row_of(entry)], {}), np.int64)
+            numbers = np.array(self._insert(cursor, rows_of([entry]), {}), np.int64)
             for start, part in pieces(document):  # a segment each takes half the memory; merging makes fewer of them
                 laid = Laid(0, start, Extent(part, document.kind, document.language))
                 write_segment(cursor, built([laid], embedder), numbers)
@@ -302,7 +302,8 @@ class Store(Closing, ABC):
         """Put documents into their table; returns their numbers."""
         ((first,),) = cursor.fetch("SELECT coalesce(max(number), 0) + 1 FROM documents")
         numbers = range(first, first + len(rows))
-        sealed = ((number, *row, seal_of(number, *row)) for number, row in zip(numbers, rows, strict=True))
+        numbered = [(number, *row) for number, row in zip(numbers, rows, strict=True)]
+        sealed = ((*row, seal) for row, seal in zip(numbered, seals_of(numbered), strict=True))
         cursor.executemany(f"INSERT INTO documents VALUES ({'?, ' * (len(Row._fields) + 1)}?)", sealed)  # noqa: S608
         with_seals = [(numbers[at], data, seal_of(numbers[at], data)) for at, data in maps.items()]
         cursor.executemany("INSERT INTO maps VALUES (?, ?, ?)", with_seals)
@@ -407,7 +408,8 @@ class Store(Closing, ABC):
             )
         leaves = _leaves(cursor, buckets)
         cursor.executemany("DELETE FROM buckets WHERE number = ?", [(bucket,) for bucket in buckets])
-        fresh = [(bucket, root_of(leaves[bucket])) for bucket in buckets if bucket in leaves]
+        held = [bucket for bucket in buckets if bucket in leaves]
+        fresh = list(zip(held, roots_of([leaves[bucket] for bucket in held]), strict=True))
         cursor.executemany("INSERT INTO buckets VALUES (?, ?)", fresh)
         for bucket in buckets:
             roots.pop(bucket, None)
@@ -696,7 +698,8 @@ def _leaves(cursor: Cursor, buckets: Sequence[int]) -> dict[int, list[bytes]]:
         some = buckets[first : first + _AT_ONCE]
         marks = ", ".join("?" * len(some))
         rows = cursor.fetch(f"SELECT bucket, leaf FROM documents WHERE bucket IN ({marks}) ORDER BY bucket, path", some)  # noqa: S608
-        for (bucket, _), leaf in zip(rows, checked_leaves([row[1:] for row in rows]), strict=True):
+        checked_leaves([leaf for _, leaf in rows])
+        for bucket, leaf in rows:
             found.setdefault(bucket, []).append(leaf)
     return found
 

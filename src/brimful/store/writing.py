@@ -53,7 +53,7 @@ from brimful.store.format import (
     unpack_cards,
     unpack_table,
 )
-from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
+from brimful.store.merkle import BUCKETS, bucket_of, buckets_of, leaf_hashes
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents
 from brimful.store.views import StoredSegment
 from brimful.text.kinds import Kind
@@ -146,32 +146,38 @@ class _Outline(NamedTuple):
     ends: Numbers  # of each extent on the axis
     starts: Numbers  # where each begins in its document
     documents: Numbers
-    blocks: list[_Blob]  # its text
+    blocks: list[_Blob]  # as much of its text as is compressed
+
+    def blocks_left(self) -> Iterator[_Blob]:
+        """What is not compressed yet."""
+        first = len(self.blocks)
+        text = memoryview(self.texts.padded)[first * BLOCK_BYTES : int(self.ends[-1])]
+        return _block_blobs(text, first=first)
 
 
 def _outline(group: list[Laid]) -> _Outline:
-    """Lay a group of extents on an axis, find where they can be cut, and compress their text; the group is emptied."""
+    """Lay a group of extents on an axis, and find where they can be cut; the group is emptied."""
     sizes = np.array([len(each.extent.content) for each in group], np.int64)
     starts, documents = (np.array(column, np.int64) for column in zip(*(each[1::-1] for each in group), strict=True))
     extents = [each.extent for each in group]
     group.clear()
     texts = outline_extents(extents)
-    ends = texts.bases + sizes
-    return _Outline(texts, ends, starts, documents, list(_block_blobs(memoryview(texts.padded)[: int(ends[-1])])))
+    return _Outline(texts, texts.bases + sizes, starts, documents, [])
 
 
 def _pack_outline(given: _Outline, embedder: Embedder | None, *, multiplier: int | None = None) -> Packed:
-    """Find the terms of a segment and what its units mean; pack and compress all that it holds.
+    """Compress what is left of a segment's text, find its terms and what its units mean; pack all that it holds.
 
     Its text is let go of when it was read for the last time. Terms are hashed with the multiplier.
     """
     texts, ends, starts, _, blocks = given
+    blocks += given.blocks_left()
     del given
+    length, bases = int(ends[-1]), texts.bases
     is_static = embedder is not None and embedder.kind == "static"  # its vectors add up
     segment = index_terms(texts, multiplier=multiplier, coded=is_static)
     if embedder is None or is_static:
         segment = replace(segment, padded=b"")
-    length, bases = int(ends[-1]), texts.bases
     del texts
     codes = code_units(segment, embedder) if embedder is not None else None
     segment = replace(segment, members=None)
@@ -392,7 +398,7 @@ def lay_out(entries: list[Entry], *, parts: Parts = WHOLE) -> _Outlines:
     latest = {entry.document.path: entry for entry in entries}
     entries.clear()
     left = {at: latest.pop(path) for at, path in enumerate(sorted(latest))}
-    rows = [row_of(entry) for entry in left.values()]
+    rows = rows_of(list(left.values()))
     maps = {at: pack_map(entry.source_map) for at, entry in left.items() if entry.source_map is not None}
     segments: list[_Outline] = []
     for part in sorted({parts[row.bucket] for row in rows}):
@@ -407,6 +413,15 @@ def _laid(entries: dict[int, Entry], chosen: Iterable[int]) -> Iterator[Laid]:
         document = entries.pop(number).document
         for start, piece in pieces(document):
             yield Laid(number, start, Extent(piece, document.kind, document.language))
+
+
+def compress(given: _Outlines, *, meanwhile: Callable[[], bool]) -> None:
+    """Compress the text of a batch for as long as whoever indexes is busy with another one."""
+    for outline in given.segments:
+        for blob in outline.blocks_left() if meanwhile() else ():
+            outline.blocks.append(blob)
+            if not meanwhile():
+                return
 
 
 def index(given: _Outlines, embedder: Embedder | None) -> Prepared:
@@ -452,27 +467,36 @@ def split(prepared: Prepared, parts: Parts) -> dict[int, Prepared]:
     return found
 
 
-def row_of(entry: Entry) -> Row:
-    """What is kept of a document."""
-    document = entry.document
-    content_hash = entry.content_hash or (
-        blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
-    )
-    return Row(
-        document.path,
-        bytes.fromhex(document.id),
-        content_hash,
-        leaf_hash(document.path, document.time, content_hash),
-        bucket_of(document.path),
-        len(document),
-        document.time,
-        document.kind,
-        document.language,
-        entry.rule,
-        entry.title,
-        entry.origin,
-        entry.stamp,
-    )
+def rows_of(entries: Sequence[Entry]) -> list[Row]:
+    """What is kept of documents."""
+    documents = [entry.document for entry in entries]
+    paths = [document.path for document in documents]
+    hashes = [entry.content_hash or _content_hash(entry.document) for entry in entries]
+    leaves = leaf_hashes(zip(paths, [document.time for document in documents], hashes, strict=True))
+    return [
+        Row(
+            document.path,
+            bytes.fromhex(document.id),
+            hashed,
+            leaf,
+            bucket,
+            len(document),
+            document.time,
+            document.kind,
+            document.language,
+            entry.rule,
+            entry.title,
+            entry.origin,
+            entry.stamp,
+        )
+        for entry, document, hashed, leaf, bucket in zip(
+            entries, documents, hashes, leaves, buckets_of(paths), strict=True
+        )
+    ]
+
+
+def _content_hash(document: Document | LongDocument) -> bytes:
+    return blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
 
 
 def built(group: list[Laid], embedder: Embedder | None) -> Packed:

@@ -180,30 +180,51 @@ _CODE_WORDS = (
     b"import from def class function func fn package using #include #define use const let var return "
     b"public private static if elif else end for while try except "
 ).replace(b" ", b"\n")
-_GUESSES: tuple[tuple[str, re.Pattern[bytes]], ...] = tuple(
-    (name, compiled(pattern, re.MULTILINE))
-    for name, pattern in (
-        ("php", rb"^<\?php"),
+# Before a language's pattern is tried, which takes a step for each byte, one of its signs must stand in the text: these
+# are in small letters.
+_GUESSES: tuple[tuple[str, tuple[bytes, ...], re.Pattern[bytes]], ...] = tuple(
+    (name, signs, compiled(pattern, re.MULTILINE))
+    for name, signs, pattern in (
+        ("php", (b"<?php",), rb"^<\?php"),
         (
             "python",
+            (b"def ", b"class ", b"from ", b"import "),
             rb"^[ \t]*(?:def \w+\(.*|class \w+.*):[ \t\r]*$|^from [\w.]+ import |^import [\w.]+(?: as \w+)?[ \t\r]*$",
         ),
-        ("go", rb"^package \w+[ \t\r]*$|^func (?:\(\w+ \*?\w+\) )?\w+\("),
-        ("rust", rb"^[ \t]*(?:pub )?fn \w+.*\{[ \t\r]*$|^use \w+::|\blet mut "),
+        ("go", (b"package ", b"func "), rb"^package \w+[ \t\r]*$|^func (?:\(\w+ \*?\w+\) )?\w+\("),
+        ("rust", (b"fn ", b"use ", b"let mut "), rb"^[ \t]*(?:pub )?fn \w+.*\{[ \t\r]*$|^use \w+::|\blet mut "),
         (
             "java",
+            (b"import ", b"public "),
             rb"^import (?:static )?[a-z]+\.[\w.]+;|^[ \t]*public (?:final |abstract )?(?:class|interface) ",
         ),
-        ("csharp", rb"^using [A-Z][\w.]+;|^namespace [A-Z]"),
-        ("cpp", rb"^[ \t]*(?:template ?<|namespace \w+|using namespace)|std::"),
-        ("c", rb"^#\s*(?:include|define|ifdef)\b"),
-        ("typescript", rb"^[ \t]*(?:export )?(?:interface|type) \w+|: (?:string|number|boolean)\b"),
-        ("javascript", rb"^[ \t]*(?:export |async )?function\b|=> ?\{|^[ \t]*(?:const|let|var) \w+ ="),
-        ("ruby", rb"^[ \t]*def \w+[^:]*$|^require ['\"]|^[ \t]*end[ \t\r]*$"),
-        ("sql", rb"(?i)^[ \t]*(?:select .* from|create (?:table|view|function|index)|insert into)\b"),
-        ("bash", rb"^[ \t]*(?:fi|done|esac)[ \t\r]*$|^\w+\(\) ?\{"),
+        ("csharp", (b"using ", b"namespace "), rb"^using [A-Z][\w.]+;|^namespace [A-Z]"),
+        (
+            "cpp",
+            (b"template", b"namespace ", b"std::"),
+            rb"^[ \t]*(?:template ?<|namespace \w+|using namespace)|std::",
+        ),
+        ("c", (b"include", b"define", b"ifdef"), rb"^#\s*(?:include|define|ifdef)\b"),
+        (
+            "typescript",
+            (b"interface ", b"type ", b": string", b": number", b": boolean"),
+            rb"^[ \t]*(?:export )?(?:interface|type) \w+|: (?:string|number|boolean)\b",
+        ),
+        (
+            "javascript",
+            (b"function", b"=>", b"const ", b"let ", b"var "),
+            rb"^[ \t]*(?:export |async )?function\b|=> ?\{|^[ \t]*(?:const|let|var) \w+ =",
+        ),
+        ("ruby", (b"def ", b"require ", b"end"), rb"^[ \t]*def \w+[^:]*$|^require ['\"]|^[ \t]*end[ \t\r]*$"),
+        (
+            "sql",
+            (b"select ", b"create ", b"insert into"),
+            rb"(?i)^[ \t]*(?:select .* from|create (?:table|view|function|index)|insert into)\b",
+        ),
+        ("bash", (b"fi", b"done", b"esac", b"()"), rb"^[ \t]*(?:fi|done|esac)[ \t\r]*$|^\w+\(\) ?\{"),
     )
 )
+_GUESS_SIGNS = Anchors(sign for _, signs, _ in _GUESSES for sign in signs)
 
 
 def kind_of(path: str, content: bytes) -> tuple[Kind, str | None]:
@@ -340,7 +361,11 @@ def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:
     is_php = start.startswith(b"<?php")
     coded, filled = code_lines(head if complete else head[: head.rfind(b"\n") + 1] or head)
     if is_php or (coded >= 3 and coded * 5 >= filled * 2):
-        scores = [(len(pattern.findall(head)), -place, name) for place, (name, pattern) in enumerate(_GUESSES)]
+        there = _GUESS_SIGNS.within(head.lower())
+        scores = [
+            (0 if there.isdisjoint(signs) else len(pattern.findall(head)), -place, name)
+            for place, (name, signs, pattern) in enumerate(_GUESSES)
+        ]
         best, _, language = max(scores)
         if best:
             return "code", language

@@ -144,13 +144,16 @@ def headings_in(
     a comment, a tag, a number.
     """
     rows = np.flatnonzero((owner >= 0) & ~lines.blank)
-    first, own = lines.codes[lines.firsts[rows]], owner[rows]
+    first = lines.codes[lines.firsts[rows]]
+    signed = np.flatnonzero(_IS_UNDERLINE[first])  # a heading or a fence has a line that begins with one of these
+    rows, first = rows[signed], first[signed]
+    own = owner[rows]
     plain = ~rst[own]
     fences = plain & ((first == _FENCES[0]) | (first == _FENCES[1]))
     solid = _fenced(content, lines, rows[fences], bounds, owner)
     marked = plain & (((first == _HASH) & markdown[own]) | (first == _EQUALS))
     starts, ends, levels = _marked(lines, rows[marked], first[marked])
-    under = _underlined(content, lines, rows[_IS_UNDERLINE[first]], owner=owner, bounds=bounds, rst=rst)
+    under = _underlined(content, lines, rows, owner=owner, bounds=bounds, rst=rst)
     starts, ends, levels = (np.concatenate(pair) for pair in zip((starts, ends, levels), under, strict=True))
     order = np.argsort(starts, kind="stable")
     outside = solid.searchsorted(starts[order], side="right") % 2 == 0

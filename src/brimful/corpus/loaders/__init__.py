@@ -74,6 +74,8 @@ _PACKED = ("gz", "bz2", "xz", "zst")
 _MAILBOXES = ("mbox", "mbx")
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
 _HTML = compiled(rb"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)
+_JSON = compiled(rb"[\xef\xbb\xbf \t\r\n]*[\[{]")
+_CHAT = compiled(rb'"(?:mapping"\s*:\s*\{|chat_messages"\s*:\s*\[|role"\s*:\s*")')
 CHAT_SNIFF_BYTES = 65_536
 """How much of a file `is_streamable` wants to see."""
 
@@ -156,11 +158,10 @@ def _is_mailbox(path: str, raw: bytes) -> bool:
 
 
 def _may_be_chat(path: str, raw: bytes) -> bool:
+    """Whether it is worth parsing: the first bytes show one of the fields that all chats have, and of which kind."""
     if _extension(path) not in ("json", ""):
         return False
-    from brimful.corpus.loaders.messages import may_be_chat
-
-    return may_be_chat(raw[:CHAT_SNIFF_BYTES])
+    return _JSON.match(raw, 0, CHAT_SNIFF_BYTES) is not None and _CHAT.search(raw, 0, CHAT_SNIFF_BYTES) is not None
 
 
 def _loader(path: str, raw: bytes) -> _Loader:

@@ -137,7 +137,6 @@ def _date(message: Message) -> int | None:
 #
 # Each conversation is one document, each message one paragraph: `User (2024-05-01T10:00:00Z): text`.
 
-_SIGNS = compiled(rb'"(?:mapping|chat_messages|role)"\s*:')
 _SPEAKERS = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant", "bot": "Assistant"}
 _TIMES = ("create_time", "created_at", "timestamp", "time", "date", "update_time", "updated_at")
 _BLANK = compiled(r"[\s,]*")
@@ -161,11 +160,6 @@ class _Conversation:
     form: str
     title: str | None
     messages: list[ChatMessage]
-
-
-def may_be_chat(head: bytes) -> bool:
-    """Whether it is worth parsing: the first bytes show one of the fields that all chats have."""
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"[", b"{") and _SIGNS.search(head) is not None
 
 
 def conversations(text: str) -> Iterator[_Conversation]:

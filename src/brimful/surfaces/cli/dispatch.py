@@ -299,7 +299,8 @@ FIXABLE = ("unreadable", "changing", "missing_part")
 
 _MODELS = {"embedder", "reranker"}
 _SELDOM = 100_000
-"""What ends with its answer looks for garbage each time that it has made so many objects more than it let go of."""
+"""What ends with its answer, or when files are in, looks for garbage each time that it has made so many objects more
+than it let go of."""
 
 
 def run(command: Command, values: Mapping[str, Any]) -> int:
@@ -307,7 +308,7 @@ def run(command: Command, values: Mapping[str, Any]) -> int:
     module = import_module(f"brimful.surfaces.cli.{command.module}")
     if not gc.isenabled():
         gc.freeze()  # what was read stays to the end, and is not looked at again
-        if command.name in ONE_QUESTION:
+        if command.name in ONE_QUESTION or command.name == "add":
             gc.set_threshold(_SELDOM)
         gc.enable()
     work: Callable[..., int] = getattr(module, "evaluate" if command.name == "eval" else command.name)
