@@ -15,14 +15,14 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
-from brimful.text.outline import Block, Record
+from brimful.text.outline import Block, Outline, Record
 from brimful.text.prose import refers_back
 from brimful.text.spans import Span, check_span, whole_characters
 from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.policies import Size, size_for
 from brimful.windows.strategies import link
-from brimful.windows.waterline import Line, Spans, field_cuts, water_line
+from brimful.windows.waterline import Line, Run, Spans, cut_of, field_cuts, water_line
 from brimful.windows.window import Cluster, Coherence, Seam, Window, goes_on_after, goes_on_before, seams_for, time_in
 
 # ---- coherence: What would a reader of a window miss? Its coherence says so, reason by reason (085b coherence_score).
@@ -327,12 +327,13 @@ class WindowCache:
     def __init__(self, settings: WindowSettings | None = None) -> None:
         self._settings = settings or WindowSettings()
         # What is kept holds its hits, so that none of their identities is given to another.
-        self._cut: dict[tuple[object, ...], Window] = {}
+        self._made: dict[tuple[object, ...], Window] = {}
         self._hits: Sequence[Hit] = ()
         self._ranks: dict[str, list[int]] = {}  # by document, where its hits stand among all of them
         self._ranked = 0  # so many of the hits are in there
         self._shown: dict[tuple[object, ...], list[Window]] = {}
-        self._spans = Spans()
+        # By outline: of a document that is read in parts it changes when more is read.
+        self._spans: dict[Outline, Spans] = {}
 
     def windows(
         self,
@@ -375,25 +376,21 @@ class WindowCache:
         key = (document.path, above, end, least_bytes)
         windows = self._shown.get(key)
         if windows is None:
+            spans = self._spans.get(document.outline)
+            if spans is None:
+                share = self._settings.whole_share
+                spans = self._spans[document.outline] = Spans(document, whole_share=share, heads=True, of_units=True)
             hits = [self._hits[rank] for rank in ranks[:end]]
-            cuts = field_cuts(
-                Line(tuple(hits[:above]), tuple(hits[above:])),
-                {document.path: document},
-                whole_share=self._settings.whole_share,
-                heads=True,
-                of_units=True,
-                least_bytes=least_bytes,
-                spans=self._spans,
-            )
-            windows = self._shown[key] = [self._window(cut, number) for number, cut in enumerate(cuts)]
+            runs = spans.runs(hits[:above], hits[above:], least_bytes=least_bytes)
+            windows = self._shown[key] = [self._window(document, run, number) for number, run in enumerate(runs)]
         return windows
 
-    def _window(self, cut: Cut, number: int) -> Window:
-        key = (cut.document.path, cut.span.start, cut.span.end, *map(id, cut.hits))
-        window = self._cut.get(key)
+    def _window(self, document: Document, run: Run, number: int) -> Window:
+        key = (document.path, run[0], run[1], *map(id, run[2]))
+        window = self._made.get(key)
         if window is None:
-            window = _window_of(cut, number, self._settings)
+            window = _window_of(cut_of(document, run), number, self._settings)
         elif window.sequence != number:
             window = window.changed(sequence=number)
-        self._cut[key] = window
+        self._made[key] = window
         return window
