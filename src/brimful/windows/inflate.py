@@ -23,7 +23,7 @@ from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.policies import Size, size_for
 from brimful.windows.strategies import link
 from brimful.windows.waterline import Line, Run, Spans, cut_of, field_cuts, water_line
-from brimful.windows.window import Cluster, Coherence, Seam, Window, goes_on_after, goes_on_before, seams_for, time_in
+from brimful.windows.window import Cluster, Coherence, Seam, Window, seams_for, time_in
 
 # ---- coherence: What would a reader of a window miss? Its coherence says so, reason by reason (085b coherence_score).
 #
@@ -282,7 +282,7 @@ def _window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
         score=cut.score,
         sequence=sequence,
         hits=hits,
-        is_inflated=span != cut.core,
+        is_inflated=cut.core is not span and cut.core != span,
         trail_share=settings.trail_share,
         time=_time_of(document, hits, cut.core),
         vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
@@ -362,7 +362,7 @@ class WindowCache:
         return tuple(windows)
 
     def paths(self, hits: Sequence[Hit], last: int) -> KeysView[str]:
-        """The documents of the first hits, and of those that were asked for before; of other hits nothing is known yet."""
+        """The documents of the first hits, and of those asked for before; of other hits than those nothing is known."""
         if hits is not self._hits:
             self._hits, self._ranked = hits, 0
             self._ranks.clear()

@@ -315,7 +315,7 @@ class Spans:
 
         Those shorter than `least_bytes` are joined with what is near, or widened to it.
         """
-        document = self.document
+        document, content = self.document, self.document.content
         runs = self._joined(sorted([(*self.of(hit), [hit]) for hit in above], key=_PLACE))
         if self._share:
             runs = self._joined([(*self._whole(start, end), hits) for start, end, hits in runs])
@@ -325,19 +325,20 @@ class Spans:
             runs = self._joined([(start, self._end(start, end), hits) for start, end, hits in runs])
         shown: list[Run] = []
         if self._has_heads:
-            near, shown = _with_heads(document, runs)
-            runs = self._joined(near)
-        if self._of_units:
-            runs = [self._well_begun(*run) for run in runs]
-        shown += [(*run, hits[0].score if len(hits := run[2]) == 1 else max([hit.score for hit in hits])) for run in runs]
-        taken = [run[:2] for run in shown[len(shown) - len(runs) :]]
+            runs, shown = _with_heads(document, runs)
+            runs = self._joined(runs)
+        taken = []
+        for start, end, hits in runs:
+            run = self._well_begun(start, end, hits) if self._of_units else (start, end, hits)
+            taken.append(run)
+            shown.append((*run, max([hit.score for hit in run[2]])))
         for hit in below:
             start, end = self.of(hit)
-            start = with_words(document.content, start, end) if self._of_units else start
-            if not any(start < last and first < end for first, last in taken):
-                taken.append((start, end))
+            start = with_words(content, start, end) if self._of_units else start
+            if not any(start < run[1] and run[0] < end for run in taken):
+                taken.append((start, end, [hit]))
                 shown.append((start, end, [hit], hit.score))
-        shown = [run for run in shown if run[0] == run[1] or _SAID.search(document.content, run[0], run[1])]
+        shown = [run for run in shown if run[0] == run[1] or _SAID.search(content, run[0], run[1])]
         header = document.outline.header if document.kind == "data" else None
         if header is not None:  # it stands above every other window of the table anyway
             shown = [run for run in shown if run[0] < header[0] or header[1] + 1 < run[1]] or shown
@@ -417,8 +418,9 @@ class Spans:
             return start, end, hits
         above, below = ([hit for hit in hits if (hit.end > edge) is side] for side in (False, True))
         new = {term for hit in above for term in hit.terms} - {term for hit in below for term in hit.terms}
-        is_worth_less = bool(below) and max((hit.score for hit in above), default=-inf) < max(hit.score for hit in below)
-        return (edge, end, below) if is_worth_less and (size < SCRAP_BYTES or not new) else (start, end, hits)
+        best_above, best_below = (max([hit.score for hit in side], default=-inf) for side in (above, below))
+        is_worth_less = best_above < best_below and (size < SCRAP_BYTES or not new)
+        return (edge, end, below) if is_worth_less else (start, end, hits)
 
 
 def _with_heads(document: Document, runs: list[_Run]) -> tuple[list[_Run], list[Run]]:

@@ -377,7 +377,9 @@ class Window(_WorkedOut):
         hundreds. Seams and coherence are worked out when they are first asked for, as most never are.
         """
         window = object.__new__(_OPEN)
-        window.path, window.text, window.start, window.end = document.path, document.text(start, end), start, end
+        path, text = document.path, document.text(start, end)
+        window.path, window.text, window.start, window.end = path, text, start, end
+        window.order = (-score, path, sequence, start, end, text)
         window.score, window.sequence, window.document, window.hits = score, sequence, document, hits
         window.strategy, window.cluster, window.also_in, window.line = "adjacent", None, (), None
         window.is_inflated = is_inflated
