@@ -70,13 +70,15 @@ def made_whole(document: Document, start: int, end: int, share: int) -> tuple[in
     last = max([edge for edge in ends if end < edge <= end + room], default=end)
     if document.kind == "code":
         return first, last
-    return _between_natural_edges(document, *_no_scrap(document, first, last))
+    first, last = _no_scrap(document.outline, first, last)
+    if (first, last) != (start, end) and document.outline.has_messages:
+        first, last = start, end  # a message is a unit already, and what others said is another thing
+    return _between_natural_edges(document, first, last)
 
 
-def _no_scrap(document: Document, start: int, end: int) -> tuple[int, int]:
+def _no_scrap(outline: Outline, start: int, end: int) -> tuple[int, int]:
     """A short piece of a paragraph, with the sentence behind it or, at the paragraph's end, before it."""
-    outline = document.outline
-    if end - start >= SCRAP_BYTES or outline.has_messages:
+    if end - start >= SCRAP_BYTES:
         return start, end
     low, high = outline.sections_around(start, end)
     while end - start < SCRAP_BYTES:
@@ -169,8 +171,6 @@ def _edges(
         ends = [_line_end(document, block.end) for block in outline.enclosing(end - 1, end)]
         above, below = _between_blank_lines(document.content, start, end, room)
         return [*starts, *above], [*ends, *below]
-    if outline.has_messages:  # a message is a unit already, and what others said is another thing
-        return [], []
     low, high = outline.sections_around(start, end)
     starts = [low] if low >= start - room and _is_line_edge(document, low) else []
     ends = [high] if high <= end + room and _is_line_edge(document, high) else []
@@ -478,10 +478,22 @@ def _end_of_announced(document: Document, start: int, end: int) -> int:
 
 def below_heading(document: Document, start: int, end: int) -> int:
     """The end of the unit below, where these bytes end with a heading or announce what follows; else their own."""
-    if document.kind != "prose" or not (_announces(document, end) or _ends_with_heading(document, start, end)):
+    if document.kind != "prose":
+        return end
+    said = document.content[max(end - _LINE_BACK, 0) : end].rstrip()
+    if not _announces(said, document.language) and not _ends_with_heading(document, start, end):
         return end
     units = document.outline.units
     return int(units[min(int(units.searchsorted(end, side="right")), len(units) - 1)])
+
+
+def _announces(said: bytes, language: str | None) -> bool:
+    """Whether a line that ends so leads to what is below it: "for example:", a directive of reStructuredText, the
+    anchor of a heading.
+    """
+    if said.endswith((b":", b"\xef\xbc\x9a")) or (said.endswith(b">") and _ANCHOR.search(said) is not None):
+        return True
+    return language == "rst" and _DIRECTIVE.search(said) is not None
 
 
 def _ends_with_heading(document: Document, start: int, end: int) -> bool:
@@ -490,16 +502,6 @@ def _ends_with_heading(document: Document, start: int, end: int) -> bool:
     if at < 0 or nested[at].signature_start < start:
         return False
     return nested[at].signature_end >= end or document.content[nested[at].signature_end : end].isspace()
-
-
-def _announces(document: Document, end: int) -> bool:
-    """Whether the line that ends here leads to what is below it: "for example:", a directive of reStructuredText, the
-    anchor of a heading.
-    """
-    said = document.content[max(end - _LINE_BACK, 0) : end].rstrip()
-    if said.endswith((b":", b"\xef\xbc\x9a")) or (said.endswith(b">") and _ANCHOR.search(said) is not None):
-        return True
-    return document.language == "rst" and _DIRECTIVE.search(said) is not None
 
 
 def _beginning(document: Document, start: int, end: int) -> tuple[int, int | None, int]:
