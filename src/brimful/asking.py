@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field as new
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
@@ -59,10 +59,7 @@ class Asked:
     _packer: Packer = new(init=False, repr=False)
     _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
     _understood: list[Understood] = new(init=False, repr=False, default_factory=list)
-    # By `as_stored`, the documents that are read whole.
-    _whole: tuple[dict[str, Document], dict[str, Document]] = new(
-        init=False, repr=False, default_factory=lambda: ({}, {})
-    )
+    _whole: dict[str, Document] = new(init=False, repr=False, default_factory=dict)  # the documents that are read so
 
     def __post_init__(self) -> None:
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
@@ -182,14 +179,16 @@ class Asked:
 
     def _estimate(self, hits: Sequence[Hit], tokens: int) -> int:
         """About how many hits the budget has room for: documents of the others need not be read."""
-        texts = self.documents.texts(self.columns.snapshot, hits, known=self._whole[True])
+        texts = self.documents.texts(self.columns.snapshot, hits, known=self._whole)
         return len(water_line(hits, texts, tokens=tokens, cost=self.counter.count).above) if hits else 0
 
     def _field_windows(
         self, hits: Sequence[Hit], line: int, tokens: int, *, below: int = 0
     ) -> Sequence[Window | Cluster]:
         """Windows of the hits above the line, and of so many below it each by itself."""
-        known = self._known(hits[: line + below], tokens, as_stored=True)
+        known: Mapping[str, Document] = self._whole
+        if not self._window_cache.paths(hits, min(line + below, len(hits))) <= known.keys():
+            known = self._known(hits[: line + below], tokens)
         least_bytes = SCRAP_BYTES if tokens >= LARGE_TOKENS else 0
         return self._linked(self._window_cache.windows(hits, line, known, below=below, least_bytes=least_bytes))
 
@@ -323,7 +322,7 @@ class Asked:
         """The windows of all pools where so many tokens are shared out in place of those that there are."""
         hits = [hit for pool in pools for hit in pool.hits]
         shares = [(pool.hits, max(pool.tokens * tokens // available, 1)) for pool in pools]
-        known = self._known(hits, available, as_stored=True)
+        known = self._known(hits, available)
         if not shares:
             return inflate((), known, budget=available, sizing=self.settings.sizing)
         return inflate_pools(
@@ -340,7 +339,7 @@ class Asked:
             for hit in hits
             if not any(each.start < hit.end and hit.start < each.end for each in spans.get(hit.path, ()))
         ]
-        known = self._known(apart, tokens, as_stored=True)
+        known = self._known(apart, tokens)
         windows = self._window_cache.windows(apart, 0, known, below=len(apart))
         return [window.changed(sequence=_place(window, spans.get(window.path, ()))) for window in windows]
 
@@ -355,13 +354,13 @@ class Asked:
     def _meaning(self, window: Window) -> tuple[float, ...] | None:
         return meaning_between(self.columns, window.path, window.start, window.end) if self.vectors else None
 
-    def _known(self, hits: Sequence[Hit], tokens: int, *, as_stored: bool) -> dict[str, Document]:
+    def _known(self, hits: Sequence[Hit], tokens: int) -> dict[str, Document]:
         return self.documents.around(
             self.columns.snapshot,
             hits,
-            as_stored=as_stored,
+            as_stored=True,
             budget_bytes=tokens * _BYTES_PER_TOKEN,
-            known=self._whole[as_stored],
+            known=self._whole,
         )
 
 

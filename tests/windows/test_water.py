@@ -147,10 +147,9 @@ def test_a_heading_leads_as_far_as_step_by_step(seed):
     units = page.outline.units.tolist()
     places = [chance.randrange(len(units) - 1) for _ in range(40)]
     hits = [Hit(page.path, units[at], units[at + 1], float(n)) for n, at in enumerate(places)]
-    spans = waterline.Spans()
-    spans.find(page, hits)
+    spans = waterline.Spans(page)
     for hit in hits:
         end = hit.end
         while (below := waterline.below_heading(page, hit.start, end)) > end:
             end = below
-        assert spans.of(page, hit) == (hit.start, end)
+        assert spans.of(hit) == (hit.start, end)

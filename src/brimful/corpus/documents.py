@@ -318,7 +318,6 @@ def known_hits(
         hit.path, hit.start, hit.end, hit.score, hit.lexical, hit.semantic, hit.terms, hit.time = values
         hit.sequence, hit.vector, hit.entities, hit.matches = 0, None, (), ()
         hit.__class__ = Hit
-        object.__setattr__(hit, "order", _order(hit))
         hits.append(hit)
     return tuple(hits)
 

@@ -54,6 +54,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "count_speech": (None, (_AT, _SIZE, _AT)),
     "find_newlines": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
     "count_newlines": (_SIZE, (_AT, _SIZE)),
+    "count_filled": (None, (_AT, _SIZE, _SIZE, _AT)),
+    "place_filled": (_SIZE, (_AT, _SIZE, _SIZE)),
     "has_speaker": (_SIZE, (_AT, _SIZE, _AT, _SIZE)),
     "find_json_signs": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT)),
     "cut_stretches": (_SIZE, (_AT, _AT, _AT, *(_SIZE,) * 5, _AT)),

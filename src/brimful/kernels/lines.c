@@ -412,6 +412,41 @@ EXPORT int64_t count_newlines(const uint8_t *text, int64_t size)
     return count;
 }
 
+static inline int is_filled(uint8_t sign)
+{
+    return sign != ' ' && (uint8_t)(sign - '\t') > '\r' - '\t';
+}
+
+/* How many bytes before each stride of a text, and before its end, are no white space; so few counted at a time that
+ * their number is a byte's. */
+EXPORT void count_filled(const uint8_t *text, int64_t size, int64_t stride, int64_t *sums)
+{
+    enum { FEW = 128 };
+    int64_t count = 0;
+    for (int64_t at = 0; at < size;) {
+        int64_t end = stride < size - at ? at + stride : size;
+        *sums++ = count;
+        for (; at + FEW <= end; at += FEW) {
+            uint8_t found = 0;
+            for (int byte = 0; byte < FEW; byte++)
+                found += (uint8_t)is_filled(text[at + byte]);
+            count += found;
+        }
+        for (; at < end; at++)
+            count += is_filled(text[at]);
+    }
+    *sums = count;
+}
+
+/* Behind which byte of a text so many are no white space; its end where it has fewer. */
+EXPORT int64_t place_filled(const uint8_t *text, int64_t size, int64_t count)
+{
+    int64_t at = 0;
+    for (; count > 0 && at < size; at++)
+        count -= is_filled(text[at]);
+    return at;
+}
+
 /* Whether one of some names stands in a text with a colon and a blank behind it; each has a newline behind it. */
 EXPORT int64_t has_speaker(const uint8_t *text, int64_t size, const uint8_t *names, int64_t all)
 {

@@ -178,6 +178,28 @@ def count_newlines(text: bytes, end: int) -> int:
     return int(library().count_newlines(text, min(end, len(text))))
 
 
+def count_filled(text: bytes, stride: int) -> array[int]:
+    """How many bytes before each stride of a text, and before its end, are no white space.
+
+    >>> count_filled(b"a b\\n\\nc", 2).tolist()
+    [0, 1, 2, 3]
+    """
+    if stride < 1:
+        raise ValueError("a stride has a byte at least")
+    sums = array("q", bytes(8 * (-(-len(text) // stride) + 1)))
+    library().count_filled(text, len(text), stride, sums.buffer_info()[0])
+    return sums
+
+
+def place_filled(text: bytes, count: int) -> int:
+    """Behind which byte of a text so many are no white space; its end where it has fewer.
+
+    >>> place_filled(b" a b", 1), place_filled(b" a b", 9)
+    (2, 4)
+    """
+    return int(library().place_filled(text, len(text), count))
+
+
 def has_speaker(text: bytes, names: bytes) -> bool:
     r"""Whether one of some names, each with a newline behind it, stands in a text with a colon and a blank behind it.
 

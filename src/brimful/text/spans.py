@@ -87,11 +87,6 @@ def whole_characters(content: bytes, start: int, end: int) -> tuple[int, int]:
     return back_to_code_point(content, start), on_to_code_point(content, end)
 
 
-def whole_ranges(content: bytes, ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The characters that each of some ranges touches."""
-    return [whole_characters(content, start, end) for start, end in ranges]
-
-
 def on_to_code_point(content: bytes, position: int) -> int:
     """The smallest code point boundary at or after `position`.
 

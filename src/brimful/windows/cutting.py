@@ -9,7 +9,7 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.patterns import compiled
 from brimful.settings import WindowSettings
-from brimful.text.outline import BLANKS, NO_RECORDS, Record
+from brimful.text.outline import BLANKS, NO_RECORDS, Records
 from brimful.text.prose import refers_back
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
 from brimful.windows.policies import Draft, Joinable, Ruler, Size, around, draft_windows, focused, places_of, widen
@@ -357,15 +357,18 @@ def _join(last: Cut, cut: Cut, size: Size, may_join: Joinable) -> bool:
     return True
 
 
-def records_in(document: Document, span: Span) -> Sequence[Record]:
+def records_in(document: Document, span: Span) -> Records:
     """The records that a span touches; none in prose and code."""
     return document.outline.records.touching(span.start, max(span.end, span.start + 1))
 
 
 def _same_category(document: Document, span: Span, core: Span) -> Span:
     """A span up to the first record on each side that is of another category than those that were hit (085b §2)."""
-    touched = records_in(document, span)
+    records = records_in(document, span)
     behind = max(core.end, core.start + 1)
+    if len(records.touching(core.start, behind)) and not document.outline.records.have_categories:
+        return span
+    touched = list(records)  # what they say is read once
     wanted = {record.category for record in touched if record.end > core.start and record.start < behind}
     start, end = span.start, span.end
     for record in reversed(touched):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -15,15 +15,15 @@ from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
-from brimful.text.outline import Block, Record
+from brimful.text.outline import Block, Outline, Record
 from brimful.text.prose import refers_back
 from brimful.text.spans import Span, check_span, whole_characters
 from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.policies import Size, size_for
 from brimful.windows.strategies import link
-from brimful.windows.waterline import Line, Spans, field_cuts, water_line
-from brimful.windows.window import Cluster, Coherence, Seam, Window, goes_on_after, goes_on_before, seams_for, time_in
+from brimful.windows.waterline import Line, Run, Spans, cut_of, field_cuts, water_line
+from brimful.windows.window import Cluster, Coherence, Seam, Window, seams_for, time_in
 
 # ---- coherence: What would a reader of a window miss? Its coherence says so, reason by reason (085b coherence_score).
 #
@@ -272,26 +272,23 @@ def _windows(cuts: Sequence[Cut], settings: WindowSettings) -> tuple[Window, ...
 
 def _window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
     """The window of a cut that has this number inside its document."""
-    document, span = cut.document, cut.span
-    hits = tuple(sorted(cut.hits, key=lambda hit: hit.order)) if len(cut.hits) > 1 else cut.hits
-    window = Window(
-        document.path,
-        document.text(span.start, span.end),
+    document, span, hits = cut.document, cut.span, cut.hits
+    if len(hits) > 1:
+        hits = tuple(sorted(hits, key=_ORDER))
+    return Window.known(
+        document,
         span.start,
         span.end,
         score=cut.score,
         sequence=sequence,
-        document=document,
         hits=hits,
-        is_inflated=span != cut.core,
-        cut_start=goes_on_before(document, span.start),
-        cut_end=goes_on_after(document, span.end),
+        is_inflated=cut.core is not span and cut.core != span,
         trail_share=settings.trail_share,
         time=_time_of(document, hits, cut.core),
         vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
         entities=tuple(sorted({name for hit in hits for name in hit.entities} or document.entities)),
+        work_out=_LATER[settings.definitions],
     )
-    return window.leaving(_LATER[settings.definitions])
 
 
 def _worked_out(window: Window, name: str, *, definitions: bool) -> object:
@@ -302,16 +299,20 @@ def _worked_out(window: Window, name: str, *, definitions: bool) -> object:
     return seams_for(window.document, window.span, definitions=definitions, trail_share=window.trail_share or 0)
 
 
+_ORDER = attrgetter("order")
 _LATER = {wanted: partial(_worked_out, definitions=wanted) for wanted in (False, True)}
 
 
 def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
     """The time of a hit where it is not just its document's; of the first record or message that was hit; or that."""
-    own = next((hit.time for hit in hits if hit.time not in (None, document.time)), None)
-    if own is not None:
-        return own
-    times = (record.time for record in (records_in(document, core) if document.kind == "data" else ()))
-    found = next((time for time in times if time is not None), time_in(document, core))
+    usual = None, document.time
+    for hit in hits:
+        if hit.time not in usual:
+            return hit.time
+    for record in records_in(document, core) if document.kind == "data" else ():
+        if record.time is not None:
+            return record.time
+    found = time_in(document, core)
     return document.time if found is None else found
 
 
@@ -327,12 +328,13 @@ class WindowCache:
     def __init__(self, settings: WindowSettings | None = None) -> None:
         self._settings = settings or WindowSettings()
         # What is kept holds its hits, so that none of their identities is given to another.
-        self._cut: dict[tuple[object, ...], Window] = {}
+        self._made: dict[tuple[object, ...], Window] = {}
         self._hits: Sequence[Hit] = ()
         self._ranks: dict[str, list[int]] = {}  # by document, where its hits stand among all of them
         self._ranked = 0  # so many of the hits are in there
-        self._shown: dict[tuple[object, ...], list[Window]] = {}
-        self._spans = Spans()
+        self._shown: dict[tuple[str, int, int, int], list[Window]] = {}
+        # By outline: of a document that is read in parts it changes when more is read.
+        self._spans: dict[Outline, Spans] = {}
 
     def windows(
         self,
@@ -348,18 +350,19 @@ class WindowCache:
         Those shorter than `least_bytes` are joined with what is near.
         """
         last = min(line + below, len(hits))
-        self._rank(hits, last)
+        self.paths(hits, last)
         windows: list[Window] = []
         for path, ranks in self._ranks.items():
             if ranks[0] >= last:
                 break  # documents come in the order of their best hits
-            above, end = bisect_left(ranks, line), bisect_left(ranks, last)
-            windows += self._document(known[path], ranks, above, end, least_bytes)
-        windows.sort(key=attrgetter("order"))
+            key = (path, bisect_left(ranks, line), bisect_left(ranks, last), least_bytes)
+            known_ones = self._shown.get(key)
+            windows += self._document(known[path], *key[1:]) if known_ones is None else known_ones
+        windows.sort(key=_ORDER)
         return tuple(windows)
 
-    def _rank(self, hits: Sequence[Hit], last: int) -> None:
-        """Know of which documents the first hits are; of others than before nothing is known yet."""
+    def paths(self, hits: Sequence[Hit], last: int) -> KeysView[str]:
+        """The documents of the first hits, and of those asked for before; of other hits than those nothing is known."""
         if hits is not self._hits:
             self._hits, self._ranked = hits, 0
             self._ranks.clear()
@@ -367,33 +370,26 @@ class WindowCache:
         for rank in range(self._ranked, last):
             self._ranks.setdefault(hits[rank].path, []).append(rank)
         self._ranked = max(self._ranked, last)
+        return self._ranks.keys()
 
-    def _document(
-        self, document: Document, ranks: Sequence[int], above: int, end: int, least_bytes: int
-    ) -> Sequence[Window]:
-        """The windows of one document; with the same hits they are the same."""
-        key = (document.path, above, end, least_bytes)
-        windows = self._shown.get(key)
-        if windows is None:
-            hits = [self._hits[rank] for rank in ranks[:end]]
-            cuts = field_cuts(
-                Line(tuple(hits[:above]), tuple(hits[above:])),
-                {document.path: document},
-                whole_share=self._settings.whole_share,
-                heads=True,
-                of_units=True,
-                least_bytes=least_bytes,
-                spans=self._spans,
-            )
-            windows = self._shown[key] = [self._window(cut, number) for number, cut in enumerate(cuts)]
+    def _document(self, document: Document, above: int, end: int, least_bytes: int) -> Sequence[Window]:
+        """The windows of one document, of so many of its hits; with the same ones they are the same."""
+        spans = self._spans.get(document.outline)
+        if spans is None:
+            share = self._settings.whole_share
+            spans = self._spans[document.outline] = Spans(document, whole_share=share, heads=True, of_units=True)
+        hits = [self._hits[rank] for rank in self._ranks[document.path][:end]]
+        runs = spans.runs(hits[:above], hits[above:], least_bytes=least_bytes)
+        windows = [self._window(document, run, number) for number, run in enumerate(runs)]
+        self._shown[document.path, above, end, least_bytes] = windows
         return windows
 
-    def _window(self, cut: Cut, number: int) -> Window:
-        key = (cut.document.path, cut.span.start, cut.span.end, *map(id, cut.hits))
-        window = self._cut.get(key)
+    def _window(self, document: Document, run: Run, number: int) -> Window:
+        key = (document.path, run[0], run[1], *map(id, run[2]))
+        window = self._made.get(key)
         if window is None:
-            window = _window_of(cut, number, self._settings)
+            window = _window_of(cut_of(document, run), number, self._settings)
         elif window.sequence != number:
             window = window.changed(sequence=number)
-        self._cut[key] = window
+        self._made[key] = window
         return window

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from itertools import accumulate
 
-import numpy as np
-from numpy.typing import NDArray
-
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
+from brimful.kernels.lines import count_filled, place_filled
 from brimful.settings import Sizing, WindowSettings
-from brimful.text.outline import BLANKS, FILLED
+from brimful.text.outline import BLANKS
 from brimful.text.spans import Span, whole_characters
 from brimful.text.terms import matches_in, query_terms
 
@@ -194,14 +194,6 @@ Joinable = Callable[[int, int], bool]
 """May the bytes between these two places stand in one window?"""
 
 _STRIDE = 512
-_PIECE = 512 * _STRIDE  # bytes that are looked at together
-
-
-def _filled(piece: bytes) -> NDArray[np.int64]:
-    """How many bytes of each stride are not white space."""
-    octets = np.frombuffer(piece + b" " * (-len(piece) % _STRIDE), np.uint8)
-    counts: NDArray[np.int64] = np.count_nonzero(FILLED[octets].reshape(-1, _STRIDE), axis=1)
-    return counts
 
 
 class Ruler:
@@ -214,12 +206,11 @@ class Ruler:
 
     def __init__(self, document: Document) -> None:
         self._content = document.content
-        self._sums: NDArray[np.int64] | None = None
+        self._sums: array[int] | None = None
         self.length = len(document)
-        if document.kind == "code" and len(document) and document.is_whole:
-            counts = [_filled(document.content[at : at + _PIECE]) for at in range(0, len(document), _PIECE)]
-            self._sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.concatenate(counts))))
-            self.length = int(self._sums[-1])
+        if document.kind == "code" and document.is_whole:
+            self._sums = count_filled(document.content, _STRIDE)
+            self.length = self._sums[-1]
 
     def at(self, byte: int) -> int:
         """The mark at a byte."""
@@ -227,7 +218,7 @@ class Ruler:
             return byte
         stride = byte // _STRIDE
         part = self._content[stride * _STRIDE : byte]
-        return int(self._sums[stride]) + len(part.translate(None, BLANKS))
+        return self._sums[stride] + len(part.translate(None, BLANKS))
 
     def words_of(self, hit: Hit, longest: int) -> tuple[int, int] | None:
         """Where a hit has as many of its words as fit into so many bytes."""
@@ -239,10 +230,9 @@ class Ruler:
         """The smallest byte with this mark: leading white space belongs to what follows it."""
         if self._sums is None or mark <= 0:
             return mark if self._sums is None else 0
-        stride = int(self._sums.searchsorted(mark)) - 1
+        stride = bisect_left(self._sums, mark) - 1
         begin = stride * _STRIDE
-        part = np.frombuffer(self._content[begin : begin + _STRIDE], np.uint8)
-        return begin + int(np.flatnonzero(FILLED[part])[mark - int(self._sums[stride]) - 1]) + 1
+        return begin + place_filled(self._content[begin : begin + _STRIDE], mark - self._sums[stride])
 
 
 @dataclass(slots=True)

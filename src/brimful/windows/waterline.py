@@ -6,10 +6,9 @@ The windows of sizing `field`: hits in the order of their score, until the budge
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf, nextafter
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
@@ -17,7 +16,7 @@ from brimful.patterns import compiled
 from brimful.text.outline import Block, Outline
 from brimful.text.passages import Passage
 from brimful.text.prose import natural_span
-from brimful.text.spans import Span, whole_ranges
+from brimful.text.spans import Span, whole_characters
 from brimful.text.structure import Definition
 from brimful.windows.cutting import Cut, joinable
 from brimful.windows.policies import Joinable
@@ -47,38 +46,40 @@ _SAID = compiled(rb"\S")
 _BLANK_LINE = compiled(rb"\n(?:[ \t]*\r?\n)+")
 _DIRECTIVE = compiled(rb"(?:\A|\n)[ \t]*\.\. [\w:+-]+::[^\n]*\Z")
 _ANCHOR = compiled(rb"(?:\A|\n)[ \t]*<a (?:id|name)=[^<>]{1,200}>[ \t]*</a>\Z")
+_START = attrgetter("start")
 _NUMBERED = compiled(rb"\s*\d{1,3}[.)]\s")
 
 
-def made_whole(document: Document, span: Span, share: int) -> Span:
-    """The span, with what is missing of the things that it begins and ends in if that is at most so many percent of it.
+def made_whole(document: Document, start: int, end: int, share: int) -> tuple[int, int]:
+    """The range, with what is missing of the things that it begins and ends in if that is at most so many percent of
+    it.
 
     What is missing at the beginning comes first: without it the rest is harder to understand. A long sentence or record
     that is cut inside is shown from a natural edge to the next where they are near.
     """
-    size = span.end - span.start
-    if not size:
-        return span
+    if start == end:
+        return start, end
     if document.kind == "data":
-        return _between_natural_edges(document, span)
-    near = [_around(document.outline, edge) for edge in (span.start, span.end)] if document.kind == "prose" else []
+        return _between_natural_edges(document, start, end)
+    near = [_around(document.outline, edge) for edge in (start, end)] if document.kind == "prose" else []
     share *= _CODE_TIMES if document.kind == "code" else _STEP_TIMES if _has_steps(document, near) else 1
-    room = min(max(size * share // 100, LEAST_ROOM_BYTES), MOST_ROOM_BYTES)
-    starts, ends = _edges(document, span, room, near)
-    start = min((edge for edge in starts if span.start - room <= edge < span.start), default=span.start)
-    room -= span.start - start
-    end = max((edge for edge in ends if span.end < edge <= span.end + room), default=span.end)
+    room = min(max((end - start) * share // 100, LEAST_ROOM_BYTES), MOST_ROOM_BYTES)
+    starts, ends = _edges(document, start, end, room, near)
+    first = min([edge for edge in starts if start - room <= edge < start], default=start)
+    room -= start - first
+    last = max([edge for edge in ends if end < edge <= end + room], default=end)
     if document.kind == "code":
-        return Span(start, end)
-    return _between_natural_edges(document, _no_scrap(document, Span(start, end)))
+        return first, last
+    first, last = _no_scrap(document.outline, first, last)
+    if (first, last) != (start, end) and document.outline.has_messages:
+        first, last = start, end  # a message is a unit already, and what others said is another thing
+    return _between_natural_edges(document, first, last)
 
 
-def _no_scrap(document: Document, span: Span) -> Span:
+def _no_scrap(outline: Outline, start: int, end: int) -> tuple[int, int]:
     """A short piece of a paragraph, with the sentence behind it or, at the paragraph's end, before it."""
-    outline = document.outline
-    start, end = span.start, span.end
-    if end - start >= SCRAP_BYTES or outline.has_messages:
-        return span
+    if end - start >= SCRAP_BYTES:
+        return start, end
     low, high = outline.sections_around(start, end)
     while end - start < SCRAP_BYTES:
         after = outline.cut_after(end + 1)
@@ -89,7 +90,7 @@ def _no_scrap(document: Document, span: Span) -> Span:
             start = before
         else:
             break
-    return Span(start, end)
+    return start, end
 
 
 def _has_steps(document: Document, near: Sequence[Sequence[Passage]]) -> bool:
@@ -99,10 +100,10 @@ def _has_steps(document: Document, near: Sequence[Sequence[Passage]]) -> bool:
     )
 
 
-def _between_natural_edges(document: Document, span: Span) -> Span:
-    """The span from where a sentence, a line or an element begins to where one ends, if those are near."""
-    is_prose = document.kind == "prose"
-    return natural_span(document.content, span.start, span.end, reach=EDGE_BYTES, is_prose=is_prose)
+def _between_natural_edges(document: Document, start: int, end: int) -> tuple[int, int]:
+    """From where a sentence, a line or an element begins to where one ends, if those are near."""
+    found = natural_span(document.content, start, end, reach=EDGE_BYTES, is_prose=document.kind == "prose")
+    return found.start, found.end
 
 
 # ---- heads: How does a function begin of which only lines from its middle are shown?
@@ -157,22 +158,22 @@ def _head(content: bytes, definition: Definition, room: int, before: int) -> Spa
     return head if len(content[head.start : head.end].split(b"\n")) > 2 else None  # one line is the trail's
 
 
-def _edges(document: Document, span: Span, room: int, near: Sequence[Sequence[Passage]]) -> tuple[list[int], list[int]]:
-    """Where the things begin that the span begins in, and where those end that it ends in.
+def _edges(
+    document: Document, start: int, end: int, room: int, near: Sequence[Sequence[Passage]]
+) -> tuple[list[int], list[int]]:
+    """Where the things begin that a range begins in, and where those end that it ends in.
 
-    `near` are the passages around the start of a span of prose, and those around its end.
+    `near` are the passages around the start of a range of prose, and those around its end.
     """
     outline = document.outline
     if document.kind == "code":
-        starts = [block.start for block in outline.enclosing(span.start, span.start + 1)]
-        ends = [_line_end(document, block.end) for block in outline.enclosing(span.end - 1, span.end)]
-        above, below = _between_blank_lines(document.content, span, room)
+        starts = [block.start for block in outline.enclosing(start, start + 1)]
+        ends = [_line_end(document, block.end) for block in outline.enclosing(end - 1, end)]
+        above, below = _between_blank_lines(document.content, start, end, room)
         return [*starts, *above], [*ends, *below]
-    if outline.has_messages:  # a message is a unit already, and what others said is another thing
-        return [], []
-    start, end = outline.sections_around(span.start, span.end)
-    starts = [start] if start >= span.start - room and _is_line_edge(document, start) else []
-    ends = [end] if end <= span.end + room and _is_line_edge(document, end) else []
+    low, high = outline.sections_around(start, end)
+    starts = [low] if low >= start - room and _is_line_edge(document, low) else []
+    ends = [high] if high <= end + room and _is_line_edge(document, high) else []
     for passage in near[0]:
         starts += [passage.start, *(passage.lead[:1] if passage.lead else ())]
     for passage in near[1]:
@@ -180,11 +181,11 @@ def _edges(document: Document, span: Span, room: int, near: Sequence[Sequence[Pa
     return starts, ends
 
 
-def _between_blank_lines(content: bytes, span: Span, room: int) -> tuple[list[int], list[int]]:
-    """Where the lines without a blank one between them begin and end that a span of code begins and ends in."""
-    start = content.rfind(b"\n\n", max(span.start - room - 2, 0), span.start) + 2
-    end = content.find(b"\n\n", max(span.end - 2, 0), span.end + room + 1) + 1
-    return [start] if start > 1 else [], [end] if end > 0 else []
+def _between_blank_lines(content: bytes, start: int, end: int, room: int) -> tuple[list[int], list[int]]:
+    """Where the lines without a blank one between them begin and end that a range of code begins and ends in."""
+    above = content.rfind(b"\n\n", max(start - room - 2, 0), start) + 2
+    below = content.find(b"\n\n", max(end - 2, 0), end + room + 1) + 1
+    return [above] if above > 1 else [], [below] if below > 0 else []
 
 
 def _is_line_edge(document: Document, edge: int) -> bool:
@@ -195,7 +196,7 @@ def _is_line_edge(document: Document, edge: int) -> bool:
 def _around(outline: Outline, position: int) -> list[Passage]:
     """The passages that hold a position, or that a lead-in before it introduces."""
     passages = outline.passages_at(position)
-    at = bisect_left(passages, position + 1, key=lambda passage: passage.start)
+    at = bisect_left(passages, position + 1, key=_START)
     near = passages[max(at - 2, 0) : at + 1]
     return [each for each in near if (each.lead[0] if each.lead else each.start) <= position < each.end]
 
@@ -233,8 +234,11 @@ question that what stands below lacks."""
 _MOST_WIDENED = 8  # units on each side of a scrap
 
 Cost = Callable[[str], int]
-Run = tuple[int, int, list[Hit]]
-"""Start and end of a window that is being made, and its hits."""
+Run = tuple[int, int, list[Hit], float]
+"""Start and end of a window that is being made, its hits, and what it is worth."""
+_Run = tuple[int, int, list[Hit]]
+
+_PLACE, _FIRST = itemgetter(0, 1), itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,96 +265,179 @@ def water_line(hits: Sequence[Hit], texts: Iterable[str], *, tokens: int, cost: 
     return Line(tuple(hits), ())
 
 
-def field_cuts(
-    line: Line,
-    known: Mapping[str, Document],
-    *,
-    whole_share: int = 0,
-    heads: bool = False,
-    of_units: bool = False,
-    least_bytes: int = 0,
-    spans: Spans | None = None,
-) -> list[Cut]:
+def field_cuts(line: Line, known: Mapping[str, Document], *, whole_share: int = 0) -> list[Cut]:
     """The windows above the line, where hits touch in one, and each hit just below it by itself; none of blanks.
 
-    Windows are made whole where so many percent of them are missing at most; with `heads` the functions that they begin
-    in show how they begin, in windows without hits that matter a little less than what they are for. Those shorter than
-    `least_bytes` are joined with what is near, or widened to it. `spans` remember what was worked out before.
-
-    Hits that a search brings are units (`of_units`), which begin where a text may be cut: of these the first lines are
-    left away where they say nothing. What others bring as a hit is shown whole.
+    Windows are made whole where so many percent of them are missing at most.
     """
+    groups: dict[str, tuple[list[Hit], list[Hit]]] = {}
+    for hits, side in ((line.above, 0), (line.below, 1)):
+        for hit in hits:
+            groups.setdefault(hit.path, ([], []))[side].append(hit)
     cuts = []
-    shown: dict[str, list[Run]] = {}
-    spans = Spans() if spans is None else spans
-    for path, group in _by_path((*line.above, *line.below)):
-        spans.find(known[path], group)
-    for path, group in _by_path(line.above):
-        may_join = joinable(known[path])
-        placed = [(*spans.of(known[path], hit), [hit]) for hit in group]
-        placed.sort(key=itemgetter(0, 1))
-        runs = _runs(placed, may_join)
-        if whole_share:
-            runs = _runs([spans.whole(known[path], run, whole_share) for run in runs], may_join)
+    for path, (above, below) in sorted(groups.items()):
+        runs = Spans(known[path], whole_share=whole_share).runs(above, below)
+        cuts += [cut_of(known[path], run) for run in runs]
+    return cuts
+
+
+def cut_of(document: Document, run: Run) -> Cut:
+    """A run as a cut; one without hits, as heads are, is all for what is below it."""
+    start, end, hits, score = run
+    span = Span(start, end)
+    return Cut(document, span, span if hits else Span(start, start), tuple(hits), score)
+
+
+class Spans:
+    """What is shown of a document: around a hit, around a run of them, around some hits above the line and below it.
+
+    Packing moves the line between hits often, so what the bytes alone decide is worked out once. Hits that a search
+    brings are units (`of_units`), which begin where a text may be cut: of these the first lines are left away where
+    they say nothing. What others bring as a hit is shown whole. With `heads` the functions that windows of code begin
+    in show how they begin, in windows without hits that matter a little less than what they are for.
+    """
+
+    def __init__(
+        self, document: Document, *, whole_share: int = 0, heads: bool = False, of_units: bool = False
+    ) -> None:
+        self.document, self._may_join = document, joinable(document)
+        self._share, self._of_units = whole_share, of_units
+        self._has_heads = heads and whole_share > 0 and document.kind == "code"
+        self._announces = whole_share > 0 and document.kind == "prose"
+        self._places: dict[tuple[int, int], tuple[int, int]] = {}
+        self._below: dict[int, int] = {}
+        self._wholes: dict[tuple[int, int], tuple[int, int]] = {}
+        self._ends: dict[tuple[int, int], int] = {}
+        self._beginnings: dict[tuple[int, int], tuple[int, int | None, int]] = {}
+
+    def runs(self, above: Sequence[Hit], below: Sequence[Hit], *, least_bytes: int = 0) -> list[Run]:
+        """The windows of hits above the line, where they touch in one, and each below it by itself; none of blanks.
+
+        Those shorter than `least_bytes` are joined with what is near, or widened to it.
+        """
+        document, content = self.document, self.document.content
+        runs = self._joined(sorted([(*self.of(hit), [hit]) for hit in above], key=_PLACE))
+        if self._share:
+            runs = self._joined([(*self._whole(start, end), hits) for start, end, hits in runs])
         if least_bytes:
-            runs = _blocks(known[path], runs, may_join, least_bytes)
-        if whole_share and known[path].kind == "prose":
-            runs = _runs(
-                [(start, _end_of_announced(known[path], start, end), hits) for start, end, hits in runs], may_join
-            )
-        if heads and whole_share and known[path].kind == "code":
-            runs, apart = _with_heads(known[path], runs, may_join)
-            cuts += apart
-        runs = [_well_begun(known[path], run) for run in runs] if of_units else runs
-        cuts += [_cut(known[path], run) for run in runs]
-        shown[path] = runs
-    for hit in line.below:
-        start, end = spans.of(known[hit.path], hit)
-        start = with_words(known[hit.path].content, start, end) if of_units else start
-        if not any(start < other[1] and other[0] < end for other in shown.get(hit.path, ())):
-            cuts.append(_cut(known[hit.path], (start, end, [hit])))
-            shown.setdefault(hit.path, []).append((start, end, [hit]))
-    said = [cut for cut in cuts if not cut.document.content[cut.span.start : cut.span.end].isspace()]
-    with_rows = {cut.document.path for cut in said if not _is_header(cut)}
-    said = [cut for cut in said if cut.document.path not in with_rows or not _is_header(cut)]
-    return sorted(said, key=lambda cut: (cut.document.path, cut.span.start))
+            runs = self._joined(_blocks(document, runs, self._may_join, least_bytes))
+        if self._announces:
+            runs = self._joined([(start, self._end(start, end), hits) for start, end, hits in runs])
+        shown: list[Run] = []
+        if self._has_heads:
+            runs, shown = _with_heads(document, runs)
+            runs = self._joined(runs)
+        taken = []
+        for start, end, hits in runs:
+            run = self._well_begun(start, end, hits) if self._of_units else (start, end, hits)
+            taken.append(run)
+            shown.append((*run, max([hit.score for hit in run[2]])))
+        for hit in below:
+            start, end = self.of(hit)
+            start = with_words(content, start, end) if self._of_units else start
+            if not any(start < run[1] and run[0] < end for run in taken):
+                taken.append((start, end, [hit]))
+                shown.append((start, end, [hit], hit.score))
+        shown = [run for run in shown if run[0] == run[1] or _SAID.search(content, run[0], run[1])]
+        header = document.outline.header if document.kind == "data" else None
+        if header is not None:  # it stands above every other window of the table anyway
+            shown = [run for run in shown if run[0] < header[0] or header[1] + 1 < run[1]] or shown
+        return sorted(shown, key=_FIRST)
+
+    def of(self, hit: Hit) -> tuple[int, int]:
+        """From where to where a hit is shown by itself: a position is its unit, a heading all that it stands above."""
+        key = hit.start, hit.end
+        found = self._places.get(key)
+        if found is None:
+            document = self.document
+            start, end = key if self._of_units else whole_characters(document.content, *key)
+            if start == end and document.content:
+                at = document.outline.unit_at(start)
+                start, end = (int(cut) for cut in document.outline.units[at : at + 2])
+            found = self._places[key] = start, self._end_below(start, end)
+        return found
+
+    def _end_below(self, start: int, end: int) -> int:
+        """Where what a range shows or announces ends.
+
+        Where the headings that follow an end lead to is remembered: a thousand headings in a row are walked once, not
+        by each of them.
+        """
+        below = self._below
+        at = below_heading(self.document, start, end)
+        if at == end:
+            return end
+        passed = []  # from here on the way does not depend on where the range begins
+        while at not in below:
+            passed.append(at)
+            after = below_heading(self.document, start, at)
+            if after == at:
+                below[at] = at
+            at = after
+        below.update(dict.fromkeys(passed, below[at]))
+        return below[at]
+
+    def _whole(self, start: int, end: int) -> tuple[int, int]:
+        known, key = self._wholes, (start, end)
+        if key not in known:
+            known[key] = made_whole(self.document, start, end, self._share)
+        return known[key]
+
+    def _end(self, start: int, end: int) -> int:
+        known, key = self._ends, (start, end)
+        if key not in known:
+            known[key] = _end_of_announced(self.document, start, end)
+        return known[key]
+
+    def _joined(self, runs: list[_Run]) -> list[_Run]:
+        """Runs in order, those that touch or have little between them as one."""
+        if len(runs) < 2:
+            return runs
+        joined: list[_Run] = []
+        for start, end, hits in runs:
+            first, last, before = joined[-1] if joined else (0, -1, [])
+            if joined and (start <= last or (start - last <= BRIDGED_BYTES and self._may_join(last, start))):
+                before += hits
+                joined[-1] = (min(first, start), max(last, end), before)
+            else:
+                joined.append((start, end, [*hits]))
+        return joined
+
+    def _well_begun(self, start: int, end: int, hits: list[Hit]) -> _Run:
+        """A run from its first line with words on; without a scrap of the section or function before what is worth
+        more.
+
+        A sentence or two from the end of another section, without its heading, help nobody to read what follows; nor do
+        the last lines of another function.
+        """
+        known, key = self._beginnings, (start, end)
+        if key not in known:
+            known[key] = _beginning(self.document, start, end)
+        start, edge, size = known[key]
+        if edge is None:
+            return start, end, hits
+        above, below = ([hit for hit in hits if (hit.end > edge) is side] for side in (False, True))
+        new = {term for hit in above for term in hit.terms} - {term for hit in below for term in hit.terms}
+        best_above, best_below = (max([hit.score for hit in side], default=-inf) for side in (above, below))
+        is_worth_less = best_above < best_below and (size < SCRAP_BYTES or not new)
+        return (edge, end, below) if is_worth_less else (start, end, hits)
 
 
-def _is_header(cut: Cut) -> bool:
-    """Whether it shows nothing but the header of a table, which stands above every other window of it anyway."""
-    header = cut.document.outline.header if cut.document.kind == "data" else None
-    return header is not None and header[0] <= cut.span.start and cut.span.end <= header[1] + 1
-
-
-def _with_heads(document: Document, runs: list[Run], may_join: Joinable) -> tuple[list[Run], list[Cut]]:
-    """The runs, those that are near to the head of their function joined with it, and the other heads."""
-    near, apart = list(runs), []
+def _with_heads(document: Document, runs: list[_Run]) -> tuple[list[_Run], list[Run]]:
+    """The runs, those that are near to the head of their function with it, and the other heads."""
+    near, apart = list(runs), list[Run]()
     for head, number in heads_of(document, [Span(start, end) for start, end, _ in runs]):
         start, end, hits = runs[number]
         if start - head.end <= BRIDGED_BYTES:
             near[number] = (head.start, end, hits)
         else:
-            score = nextafter(max(hit.score for hit in hits), -inf)
-            apart.append(Cut(document, head, Span(head.start, head.start), (), score))
-    return _runs(near, may_join), apart
+            apart.append((head.start, head.end, [], nextafter(max(hit.score for hit in hits), -inf)))
+    return near, apart
 
 
-def _runs(spans: Iterable[Run], may_join: Joinable) -> list[Run]:
-    """Spans in order, those that touch or have little between them as one."""
-    runs: list[Run] = []
-    for start, end, hits in spans:
-        first, last, before = runs[-1] if runs else (0, -1, [])
-        if runs and (start <= last or (start - last <= BRIDGED_BYTES and may_join(last, start))):
-            before += hits
-            runs[-1] = (min(first, start), max(last, end), before)
-        else:
-            runs.append((start, end, hits))
-    return runs
-
-
-def _blocks(document: Document, runs: list[Run], may_join: Joinable, least: int) -> list[Run]:
+def _blocks(document: Document, runs: list[_Run], may_join: Joinable, least: int) -> list[_Run]:
     """Spans in order; scraps as one with a near neighbour, or else with so much around them that they are none."""
-    joined: list[Run] = []
+    joined: list[_Run] = []
     for start, end, hits in runs:
         first, last, before = joined[-1] if joined else (0, -1, [])
         is_near = joined and start - last <= _SCRAP_BRIDGE_BYTES and may_join(last, start)
@@ -358,10 +445,10 @@ def _blocks(document: Document, runs: list[Run], may_join: Joinable, least: int)
             joined[-1] = (first, max(last, end), before + hits)
         else:
             joined.append((start, end, hits))
-    return _runs([_widened(document, run, may_join, least) for run in joined], may_join)
+    return [_widened(document, run, may_join, least) for run in joined]
 
 
-def _widened(document: Document, run: Run, may_join: Joinable, least: int) -> Run:
+def _widened(document: Document, run: _Run, may_join: Joinable, least: int) -> _Run:
     """A scrap with all of its section, where that is no longer than a block, or else with the units around it."""
     start, end, hits = run
     if not 0 < end - start < least:
@@ -383,64 +470,6 @@ def _widened(document: Document, run: Run, may_join: Joinable, least: int) -> Ru
     return start, end, hits
 
 
-def _by_path(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
-    groups: dict[str, list[Hit]] = {}
-    for hit in hits:
-        groups.setdefault(hit.path, []).append(hit)
-    return sorted(groups.items())
-
-
-class Spans:
-    """The bytes of hits, and of windows made whole, each worked out once: packing moves the line between them often."""
-
-    def __init__(self) -> None:
-        # By outline: of a document that is read in parts it changes when more is read.
-        self._places: dict[Outline, dict[tuple[int, ...], tuple[int, int]]] = defaultdict(dict)
-        self._below: dict[Outline, dict[int, int]] = defaultdict(dict)
-
-    def of(self, document: Document, hit: Hit) -> tuple[int, int]:
-        """From where to where a hit is shown by itself, once that was found."""
-        return self._places[document.outline][hit.start, hit.end]
-
-    def find(self, document: Document, hits: Iterable[Hit]) -> None:
-        """Work it out for some hits."""
-        known, below = self._places[document.outline], self._below[document.outline]
-        fresh = [key for hit in hits if (key := (hit.start, hit.end)) not in known]
-        for key, characters in zip(fresh, whole_ranges(document.content, fresh), strict=True):
-            known[key] = _span(document, *characters, below)
-
-    def whole(self, document: Document, run: Run, share: int) -> Run:
-        """A run of hits, made whole."""
-        known, key = self._places[document.outline], (*run[:2], share)
-        if key not in known:
-            span = made_whole(document, Span(*run[:2]), share)
-            known[key] = span.start, span.end
-        return *known[key], run[2]
-
-
-def _span(document: Document, start: int, end: int, below: dict[int, int]) -> tuple[int, int]:
-    """The bytes that show a hit: a position stands for its unit, a heading for itself and what it stands above.
-
-    `below` remembers for the document where the headings that follow an end lead to: a thousand headings in a row
-    are walked once, not by each of them.
-    """
-    if start == end and document.content:
-        at = document.outline.unit_at(start)
-        start, end = (int(cut) for cut in document.outline.units[at : at + 2])
-    at = below_heading(document, start, end)
-    if at == end:
-        return start, end
-    passed = []  # from here on the way does not depend on where the hit begins
-    while at not in below:
-        passed.append(at)
-        after = below_heading(document, start, at)
-        if after == at:
-            below[at] = at
-        at = after
-    below.update(dict.fromkeys(passed, below[at]))
-    return start, below[at]
-
-
 def _end_of_announced(document: Document, start: int, end: int) -> int:
     """Where what the last line of these bytes announces ends, where that is a unit or two; else their own end."""
     behind = below_heading(document, start, end)
@@ -449,10 +478,22 @@ def _end_of_announced(document: Document, start: int, end: int) -> int:
 
 def below_heading(document: Document, start: int, end: int) -> int:
     """The end of the unit below, where these bytes end with a heading or announce what follows; else their own."""
-    if document.kind != "prose" or not (_announces(document, end) or _ends_with_heading(document, start, end)):
+    if document.kind != "prose":
+        return end
+    said = document.content[max(end - _LINE_BACK, 0) : end].rstrip()
+    if not _announces(said, document.language) and not _ends_with_heading(document, start, end):
         return end
     units = document.outline.units
     return int(units[min(int(units.searchsorted(end, side="right")), len(units) - 1)])
+
+
+def _announces(said: bytes, language: str | None) -> bool:
+    """Whether a line that ends so leads to what is below it: "for example:", a directive of reStructuredText, the
+    anchor of a heading.
+    """
+    if said.endswith((b":", b"\xef\xbc\x9a")) or (said.endswith(b">") and _ANCHOR.search(said) is not None):
+        return True
+    return language == "rst" and _DIRECTIVE.search(said) is not None
 
 
 def _ends_with_heading(document: Document, start: int, end: int) -> bool:
@@ -463,33 +504,17 @@ def _ends_with_heading(document: Document, start: int, end: int) -> bool:
     return nested[at].signature_end >= end or document.content[nested[at].signature_end : end].isspace()
 
 
-def _announces(document: Document, end: int) -> bool:
-    """Whether the line that ends here leads to what is below it: "for example:", a directive of reStructuredText, the
-    anchor of a heading.
+def _beginning(document: Document, start: int, end: int) -> tuple[int, int | None, int]:
+    """Where the first line with words of a range begins; where the next section or function in it does, if it says
+    anything, and how many bytes stand before that.
     """
-    said = document.content[max(end - _LINE_BACK, 0) : end].rstrip()
-    if said.endswith((b":", b"\xef\xbc\x9a")) or (said.endswith(b">") and _ANCHOR.search(said) is not None):
-        return True
-    return document.language == "rst" and _DIRECTIVE.search(said) is not None
-
-
-def _well_begun(document: Document, run: Run) -> Run:
-    """A run from its first line with words on; without a scrap of the section or function before what is worth more.
-
-    A sentence or two from the end of another section, without its heading, help nobody to read what follows; nor do
-    the last lines of another function.
-    """
-    start, end, hits = run
-    start = with_words(document.content, start, end)
+    content = document.content
+    start = with_words(content, start, end)
     edge = _next_beginning(document, start, min(end, start + _MOST_ABOVE_BYTES)) if start else None
-    if edge is None or not document.content[edge:end].strip():  # blank lines, behind which the next one begins
-        return start, end, hits
-    edge = with_words(document.content, edge, end)
-    above, below = ([hit for hit in hits if (hit.end > edge) is side] for side in (False, True))
-    size = len(document.content[start:edge].strip())
-    new = {term for hit in above for term in hit.terms} - {term for hit in below for term in hit.terms}
-    is_worth_less = bool(below) and max((hit.score for hit in above), default=-inf) < max(hit.score for hit in below)
-    return (edge, end, below) if is_worth_less and (size < SCRAP_BYTES or not new) else (start, end, hits)
+    if edge is None or _SAID.search(content, edge, end) is None:  # blank lines, behind which the next one begins
+        return start, None, 0
+    edge = with_words(content, edge, end)
+    return start, edge, len(content[start:edge].strip())
 
 
 def without_tail(document: Document, start: int, end: int) -> int:
@@ -526,9 +551,3 @@ def with_words(content: bytes, start: int, end: int) -> int:
     """
     said = _SAID.search(content, start, end)
     return max(start, content.rfind(b"\n", start, said.start()) + 1) if said else start
-
-
-def _cut(document: Document, run: Run) -> Cut:
-    span, hits = Span(*run[:2]), tuple(run[2])
-    score = hits[0].score if len(hits) == 1 else max(hit.score for hit in hits)
-    return Cut(document, span, span, hits, score)

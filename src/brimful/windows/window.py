@@ -357,12 +357,38 @@ class Window(_WorkedOut):
                 "leave `end` out or correct it"
             )
 
-    def leaving(self, work_out: Callable[[Window, str], object]) -> Window:
-        """This window, just made: its seams and coherence are worked out when first asked for, as most never are."""
-        for name in _LATER:
-            object.__delattr__(self, name)
-        object.__setattr__(self, "_later", work_out)
-        return self
+    @staticmethod
+    def known(
+        document: Document,
+        start: int,
+        end: int,
+        *,
+        score: float,
+        sequence: int,
+        hits: tuple[Hit, ...],
+        is_inflated: bool,
+        trail_share: int,
+        time: int | None,
+        vector: tuple[float, ...] | None,
+        entities: tuple[str, ...],
+        work_out: Callable[[Window, str], object],
+    ) -> Window:
+        """The bytes `[start, end)` of a document, of values that were checked with it and its hits: a question makes
+        hundreds. Seams and coherence are worked out when they are first asked for, as most never are.
+        """
+        window = object.__new__(_OPEN)
+        path, text = document.path, document.text(start, end)
+        window.path, window.text, window.start, window.end = path, text, start, end
+        window.order = (-score, path, sequence, start, end, text)
+        window.score, window.sequence, window.document, window.hits = score, sequence, document, hits
+        window.strategy, window.cluster, window.also_in, window.line = "adjacent", None, (), None
+        window.is_inflated = is_inflated
+        window.cut_start, window.cut_end = goes_on_before(document, start), goes_on_after(document, end)
+        window.trail_share, window.time, window.vector, window.entities = trail_share, time, vector, entities
+        window._later = work_out
+        window.__class__ = Window
+        known: Window = window
+        return known
 
     if not TYPE_CHECKING:
 
