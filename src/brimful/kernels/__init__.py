@@ -119,7 +119,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "letter_lines": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
     "merge_names": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 7)),
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
-    "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
+    "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, *(_AT,) * 3)),
+    "count_each": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, *(_AT,) * 3)),
     "index_pairs": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT)),
     "word_tokens": (
         _SIZE,
