@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from brimful.classes import dataclass
 from brimful.errors import SettingError
@@ -18,6 +19,9 @@ SHINGLE = 5
 _MOST_ALIKE = 64  # texts that are remembered of one
 _UNSPACED_LEAD = 0xE3
 """From here on lead bytes belong to scripts without spaces, mostly: each of their characters is a word."""
+
+by_order = attrgetter("order")
+"""What windows are sorted by, best first."""
 
 _MARKS = bytes(
     2 if byte >= _UNSPACED_LEAD else byte >= 0x80 or byte == ord("_") or chr(byte).isalnum() for byte in range(256)
@@ -55,11 +59,12 @@ def split_duplicates(
     """
     if not 0.0 <= threshold <= 1.0:
         raise SettingError(f"dedup threshold is {threshold!r}; it must lie between 0 and 1")
-    ranked = sorted(windows, key=lambda window: window.order)
+    ranked = sorted(windows, key=by_order)
     if len(ranked) < 2:
         return tuple(ranked), ()
     twins = twins or Twins(threshold)
-    if across_only and twins.are_apart(ranked):
+    like_others = twins.like_others([window.text for window in ranked])
+    if across_only and like_others == set():
         return tuple(ranked), ()
     shingles = _Shingles(twins)
     ranges = _Ranges(threshold)
@@ -67,6 +72,9 @@ def split_duplicates(
     kept: list[Window] = []
     left_out: list[Duplicate] = []
     for window in ranked:
+        if across_only and like_others is not None and window.text not in like_others:
+            kept.append(window)
+            continue
         better = by_text.get(window.text)
         if across_only and better is not None and better.path == window.path:
             better = None
@@ -141,7 +149,10 @@ class Twins:
         self._threshold = threshold
         self._sets = RunSets(_MARKS, run=SHINGLE, share=threshold)
         self._numbers: dict[str, int] = {}
+        self._texts: list[str] = []
         self._alike: list[dict[int, float] | None] = []  # None for those that are much like very many
+        self._like_others: set[str] = set()
+        self._crowded: set[str] = set()  # those that are much like very many
 
     def number(self, text: str) -> int:
         """The number of a text, from 0 on."""
@@ -149,18 +160,33 @@ class Twins:
         if number is None:
             number, found = self._sets.compared(text.casefold().encode(), most=_MOST_ALIKE)
             self._numbers[text] = number
+            self._texts.append(text)
             itself = {number: 1.0} if self._sets.sizes[number] else {}  # without words it shares nothing
-            self._alike.append(None if found is None else self._enough(found) | itself)
-            for other, overlap in self._enough(found or ()).items():
+            others = self._enough(found) if found else {}
+            if found is None:
+                self._crowded.add(text)
+                self._like_others.add(text)
+            self._alike.append(None if found is None else others | itself)
+            for other, overlap in others.items():
+                self._like_others.update((text, self._texts[other]))
                 if (known := self._alike[other]) is not None:
                     known[number] = overlap
         return number
 
-    def are_apart(self, windows: Sequence[Window]) -> bool:
-        """Whether no text is there twice or much like any other that was ever compared, as is mostly so."""
-        numbers = {self.number(window.text) for window in windows}
-        alike = (self._alike[number] for number in numbers)
-        return len(numbers) == len(windows) and all(known is not None and len(known) < 2 for known in alike)
+    def like_others(self, texts: Sequence[str]) -> set[str] | None:
+        """Those of some texts that are there twice or much like any other that was ever compared, which are few.
+
+        None where one is much like so many that these are not kept.
+        """
+        if not self._numbers.keys() >= (given := set(texts)):
+            for text in texts:
+                self.number(text)
+        found = self._like_others & given
+        if not self._crowded.isdisjoint(found):
+            return None
+        if len(given) < len(texts):
+            found |= {text for text, count in Counter(texts).items() if count > 1}
+        return found
 
     def is_crowded(self, number: int) -> bool:
         """Whether a text is much like so many that these are not kept."""

@@ -10,7 +10,7 @@ from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Any, final
 from unicodedata import category, normalize
 
 from brimful.errors import MissingPartError, install
@@ -191,7 +191,7 @@ class BpeCounter:
         self._lead = "a" if vocabulary in _SPACE_FIRST else ""
         self._word_by_word = vocabulary in _WORD_BY_WORD
         self._memory = _Memory(self._tokens_of_word if self._word_by_word else self.run)
-        self._measured: tuple[str, BpeMeasure | None] = ("", None)  # the last one
+        self._measured: tuple[str, _BpeMeasure | None] = ("", None)  # the last one
         # What `run` says, remembered if the text is short.
         self.short_run: Callable[[str], int] = self.run if self._word_by_word else self._memory.__getitem__
 
@@ -228,16 +228,61 @@ class BpeCounter:
         """The text's joints, some 64 characters apart, with the tokens up to each."""
         return _BpeText(self, text)
 
-    def measure(self, text: str) -> BpeMeasure:
+    def measure(self, text: str) -> _BpeMeasure:
         """The text's ends up to their nearest joints, and the tokens between."""
         before, measure = self._measured
         if text is before and measure is not None:  # who asks for a bound first asks for all of it then
             return measure
         if not text.isascii():
             fitting.utf8(text)  # says where it can't be counted
-        measure = BpeMeasure.of(self, text)
+        head, inside, tail = _cut_at_joints(text)
+        measure = _BpeMeasure(self, head, self.short_run(inside) if inside else 0, tail)
         self._measured = text, measure
         return measure
+
+    def measures(self, texts: Sequence[str]) -> list[_BpeMeasure]:
+        """The measure of each text; what is between their joints is counted together."""
+        for text in texts:
+            text.isascii() or fitting.utf8(text)
+        cuts = [_cut_at_joints(text) for text in texts]
+        self._learn([inside for _, inside, _ in cuts])
+        return [_BpeMeasure(self, head, self.short_run(inside), tail) for head, inside, tail in cuts]
+
+    def _learn(self, texts: Iterable[str]) -> None:
+        """Remember what `run` says of some texts, counted together."""
+        table = None if self._word_by_word else table_of(self.name)
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._memory and len(text) <= _SHORT]
+        if table is not None and len(fresh) > 1:
+            for text, tokens in zip(fresh, table.count_each([text.encode() for text in fresh]), strict=True):
+                if tokens >= 0:
+                    self._memory.keep(text, tokens)
+
+    def row(self, pieces: Iterable[Any]) -> _BpeMeasure:
+        """The measure of texts one after the other, of measures and of short texts that were not measured.
+
+        >>> counter = BpeCounter("o200k_base")
+        >>> counter.row(["Fills the con", counter.measure("text to the"), " brim."]).tokens
+        8
+        """
+        head, inner, tail = "", 0, ""
+        has_joint = False
+        try:
+            for piece in pieces:
+                if type(piece) is str:
+                    tail += piece
+                    continue
+                _, first, more, last = _in_parts(piece)
+                if last is None:
+                    tail += first
+                elif has_joint:
+                    inner += self.short_run(tail + first) + more
+                    tail = last
+                else:
+                    has_joint, head, inner, tail = True, tail + first, more, last
+        except UnicodeEncodeError:
+            fitting.utf8(tail + first)
+            raise
+        return _BpeMeasure(self, head, inner, tail) if has_joint else self.measure(tail)
 
     def _tokens_of_word(self, word: str) -> int:
         return self._length(self._lead + word) - len(self._lead)
@@ -252,8 +297,21 @@ def _parts(text: str) -> Iterator[str]:
     yield text[start:] if start else text
 
 
+def _cut_at_joints(text: str) -> tuple[str, str, str | None]:
+    """A text up to its first joint, from there to its last one, and from there on; all of it where it has none.
+
+    >>> _cut_at_joints("to the brim"), _cut_at_joints("brimful")
+    (('to', ' the', ' brim'), ('brimful', '', None))
+    """
+    start = next_joint(text)
+    if not start:
+        return text, "", None
+    end = last_joint(text)
+    return text[:start], text[start:end], text[end:]
+
+
 @final
-class BpeMeasure:
+class _BpeMeasure:
     """A text as its head up to a joint, the tokens from there to a later joint, and its tail.
 
     Without a joint there is no tail. Adding re-reads only the tail of the one and the head of the other.
@@ -268,15 +326,6 @@ class BpeMeasure:
         self._tail = tail
         self._tokens: int | None = None
 
-    @classmethod
-    def of(cls, counter: BpeCounter, text: str) -> Self:
-        """The measure of a text not measured yet."""
-        start = next_joint(text)
-        if not start:
-            return cls(counter, text, 0, None)
-        end = last_joint(text)
-        return cls(counter, text[:start], counter.short_run(text[start:end]) if start < end else 0, text[end:])
-
     @property
     def inner(self) -> int:
         """The tokens between its joints, which are the same wherever the text stands."""
@@ -289,13 +338,13 @@ class BpeMeasure:
             self._tokens = self._count()
         return self._tokens
 
-    def __add__(self, other: BpeMeasure) -> BpeMeasure:
-        if type(other) is not BpeMeasure or other._counter is not self._counter:
+    def __add__(self, other: _BpeMeasure) -> _BpeMeasure:
+        if type(other) is not _BpeMeasure or other._counter is not self._counter:
             return NotImplemented
         counter, tail = self._counter, other._tail
         if self._tail is not None and tail is not None:  # most have joints
             inner = self._inner + counter.short_run(self._tail + other._head) + other._inner
-            return BpeMeasure(counter, self._head, inner, tail)
+            return _BpeMeasure(counter, self._head, inner, tail)
         if not other._head:
             return self
         if not self._head:
@@ -304,13 +353,13 @@ class BpeMeasure:
         # Neither a head nor a tail has a joint inside: where they meet is the only place for one.
         if self._tail is None:
             if not is_joint(self._head[-1] + other._head[0]):
-                return BpeMeasure(counter, self._head + other._head, inner, tail)
+                return _BpeMeasure(counter, self._head + other._head, inner, tail)
             if tail is None:
-                return BpeMeasure(counter, self._head, inner, other._head)
-            return BpeMeasure(counter, self._head, inner + counter.short_run(other._head), tail)
+                return _BpeMeasure(counter, self._head, inner, other._head)
+            return _BpeMeasure(counter, self._head, inner + counter.short_run(other._head), tail)
         if is_joint(self._tail[-1] + other._head[0]):
-            return BpeMeasure(counter, self._head, inner + counter.short_run(self._tail), other._head)
-        return BpeMeasure(counter, self._head, inner, self._tail + other._head)
+            return _BpeMeasure(counter, self._head, inner + counter.short_run(self._tail), other._head)
+        return _BpeMeasure(counter, self._head, inner, self._tail + other._head)
 
     def _count(self) -> int:
         # A head stands at the text's start, so it is counted as a text of its own.
@@ -319,26 +368,7 @@ class BpeMeasure:
 
 
 _Parts = tuple[BpeCounter, str, int, str | None]
-_in_parts: Callable[[BpeMeasure], _Parts] = attrgetter("_counter", "_head", "_inner", "_tail")
-
-
-def tokens_in_row(measures: Iterable[BpeMeasure]) -> int:
-    """The tokens of texts one after the other, as their sum has them: no measure is made where texts have joints.
-
-    >>> counter = BpeCounter("o200k_base")
-    >>> tokens_in_row(counter.measure(text) for text in ("Fills the con", "text to the", " brim."))
-    8
-    """
-    first, *others = measures
-    counter, head, inner, tail = _in_parts(first)
-    for other in others:
-        of_other, between, more, end = _in_parts(other)
-        if tail is not None and end is not None and of_other is counter:
-            inner += counter.short_run(tail + between) + more
-            tail = end
-        else:
-            _, head, inner, tail = _in_parts(BpeMeasure(counter, head, inner, tail) + other)
-    return BpeMeasure(counter, head, inner, tail).tokens
+_in_parts: Callable[[Any], _Parts] = attrgetter("_counter", "_head", "_inner", "_tail")
 
 
 @final
@@ -405,12 +435,16 @@ class _Memory(dict[str, int]):
     def __missing__(self, text: str) -> int:
         tokens = self._count(text)
         if len(text) <= _SHORT:
-            self._characters += len(text)
-            if len(self) >= _REMEMBERED or self._characters > _REMEMBERED_CHARACTERS:
-                self.clear()
-                self._characters = len(text)
-            self[text] = tokens
+            self.keep(text, tokens)
         return tokens
+
+    def keep(self, text: str, tokens: int) -> None:
+        """Remember what was counted of a short text."""
+        self._characters += len(text)
+        if len(self) >= _REMEMBERED or self._characters > _REMEMBERED_CHARACTERS:
+            self.clear()
+            self._characters = len(text)
+        self[text] = tokens
 
 
 @cache

@@ -6,14 +6,14 @@ many tokens, which prefix fits, what does a slice of this document cost, what do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import add
-from typing import Protocol, Self, final, runtime_checkable
+from typing import Any, Protocol, Self, final, runtime_checkable
 
 from brimful.errors import SettingError
 from brimful.text import joints
-from brimful.text.bpe import BpeCounter, BpeMeasure, tokens_in_row
+from brimful.text.bpe import BpeCounter
 from brimful.text.spans import back_to_code_point
 from brimful.text.token_tables import CASED
 
@@ -26,10 +26,9 @@ __all__ = [
     "TokenCounter",
     "counting",
     "cuts_at_own_lines",
-    "extended",
+    "in_row",
     "least_tokens",
-    "together",
-    "tokens_of_all",
+    "measures_of",
 ]
 
 
@@ -44,25 +43,24 @@ class Measure(Protocol):
         """The cost of this text followed by the other, exactly."""
 
 
-def together(*measures: Measure | None) -> Measure | None:
-    """The cost of texts one after the other; None stands for no text."""
-    there = [measure for measure in measures if measure is not None]
-    return reduce(add, there) if there else None
+def in_row(counter: TokenCounter, pieces: Iterable[Measure | str]) -> Measure:
+    """The cost of texts one after the other; short ones need not be measured before.
+
+    >>> counter = BpeCounter("o200k_base")
+    >>> in_row(counter, ["Fills the context ", counter.measure("to the brim.")]).tokens
+    8
+    """
+    if isinstance(counter, BpeCounter | EstimatedCounter):
+        return counter.row(pieces)
+    found = [counter.measure(piece) if isinstance(piece, str) else piece for piece in pieces if piece != ""]
+    return reduce(add, found) if found else counter.measure("")
 
 
-def tokens_of_all(*measures: Measure | None) -> int:
-    """The tokens of texts one after the other."""
-    there = [measure for measure in measures if measure is not None]
-    same = [measure for measure in there if isinstance(measure, BpeMeasure)]
-    if same and len(same) == len(there):
-        return tokens_in_row(same)
-    return reduce(add, there).tokens if there else 0
-
-
-def extended(measure: Measure, counter: TokenCounter, *, above: str, below: str) -> Measure:
-    """The cost of a text that was measured, with some more before it and behind it."""
-    pieces = (counter.measure(above) if above else None, measure, counter.measure(below) if below else None)
-    return reduce(add, (piece for piece in pieces if piece is not None))
+def measures_of(counter: TokenCounter, texts: Sequence[str]) -> Sequence[Measure]:
+    """The cost of each of some texts, counted together where that takes less."""
+    if isinstance(counter, BpeCounter | EstimatedCounter):
+        return counter.measures(texts)
+    return [counter.measure(text) for text in texts]
 
 
 class PreparedText(Protocol):
@@ -176,6 +174,21 @@ class EstimatedCounter:
         """The measures of every count that the estimate is made of."""
         return _EstimatedMeasure(tuple(counter.measure(text) for counter in self._counters), self._percents)
 
+    def measures(self, texts: Sequence[str]) -> list[Measure]:
+        """The same of each text."""
+        columns = [counter.measures(texts) for counter in self._counters]
+        return [_EstimatedMeasure(parts, self._percents) for parts in zip(*columns, strict=True)]
+
+    def row(self, pieces: Iterable[Measure | str]) -> Measure:
+        """The measure of texts one after the other, of every count."""
+        columns: list[list[Any]] = [[] for _ in self._counters]
+        for piece in pieces:
+            parts = piece.parts if isinstance(piece, _EstimatedMeasure) else [piece] * len(columns)
+            for column, part in zip(columns, parts, strict=True):
+                column.append(part)
+        rows = map(BpeCounter.row, self._counters, columns)
+        return _EstimatedMeasure(tuple(rows), self._percents)
+
 
 def counting(name: str, function: Callable[[str], int]) -> TokenCounter:
     """A counter from your own function, for a model whose vocabulary is not here.
@@ -264,20 +277,20 @@ class _ApproximateMeasure:
 
 @final
 class _EstimatedMeasure:
-    __slots__ = ("_parts", "_percents")
+    __slots__ = ("_percents", "parts")
 
     def __init__(self, parts: tuple[Measure, ...], percents: tuple[int, ...]) -> None:
-        self._parts = parts
+        self.parts = parts
         self._percents = percents
 
     @property
     def tokens(self) -> int:
-        return _largest((part.tokens for part in self._parts), self._percents)
+        return _largest((part.tokens for part in self.parts), self._percents)
 
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, _EstimatedMeasure) or other._percents != self._percents:
             return NotImplemented
-        return type(self)(tuple(map(add, self._parts, other._parts)), self._percents)
+        return type(self)(tuple(map(add, self.parts, other.parts)), self._percents)
 
 
 @final
