@@ -250,9 +250,10 @@ class BpeCounter:
 
     def _learn(self, texts: Iterable[str]) -> None:
         """Remember what `run` says of some texts, counted together."""
-        table = None if self._word_by_word else table_of(self.name)
+        if self._word_by_word or (table := table_of(self.name)) is None:
+            return
         fresh = [text for text in dict.fromkeys(texts) if text not in self._memory and len(text) <= _SHORT]
-        if table is not None and len(fresh) > 1:
+        if len(fresh) > 1:
             for text, tokens in zip(fresh, table.count_each([text.encode() for text in fresh]), strict=True):
                 if tokens >= 0:
                     self._memory.keep(text, tokens)
