@@ -234,10 +234,9 @@ def _groups(
         is_default = settings.dedup_threshold is None
         if threshold not in twins:
             twins[threshold] = Twins(threshold)
-        kept, left_out = split_duplicates(
-            everything, threshold=threshold, across_only=is_default, twins=twins[threshold]
-        )
-        everything = _naming_twins(kept, left_out) if left_out else list(kept)
+        compared = twins[threshold]
+        kept, left_out = split_duplicates(everything, threshold=threshold, across_only=is_default, twins=compared)
+        everything = _naming_twins(kept, left_out, compared) if left_out else list(kept)
         set_aside += [Omitted(found.window, "duplicate", found.of.id) for found in left_out]
     if not clusters:
         return groups_of(everything), set_aside
@@ -250,14 +249,14 @@ def _groups(
     return groups_of(by_id.values(), regrouped), set_aside
 
 
-def _naming_twins(kept: Iterable[Window], left_out: Iterable[Duplicate]) -> list[Window]:
+def _naming_twins(kept: Iterable[Window], left_out: Iterable[Duplicate], twins: Twins) -> list[Window]:
     """The windows that stay, each with the other documents that say the same (ruling 25)."""
-    twins: dict[str, set[str]] = {}
+    same: dict[str, set[str]] = {}
     for found in left_out:
         if found.window.path != found.of.path:
-            twins.setdefault(found.of.id, set()).add(found.window.path)
+            same.setdefault(found.of.id, set()).add(found.window.path)
     return [
-        window.changed(also_in=tuple(sorted({*window.also_in, *twins[window.id]}))) if window.id in twins else window
+        twins.named(window, tuple(sorted({*window.also_in, *same[window.id]}))) if window.id in same else window
         for window in kept
     ]
 
