@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz fuzz-kernels wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-scale bench-embed bench-outline bench-densify bench-choices bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz fuzz-kernels fuzz-guided wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-scale bench-embed bench-outline bench-densify bench-choices bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ fuzz: $(STAMP)  ## Bent input for every way in, from a seed; finds are kept in t
 
 fuzz-kernels: $(STAMP)  ## The compiled kernels under sanitizers, against NumPy on generated input (minutes; needs gcc or clang)
 	@$(BIN)/python scripts/fuzz_kernels.py
+
+fuzz-guided: $(STAMP)  ## The same, with input that atheris looks for: what reaches new lines of the kernels (FUZZ_SECONDS each; 20 minutes)
+	@$(BIN)/python scripts/fuzz_kernels.py --guided $(FUZZ_SECONDS)
 
 wheels: $(STAMP)  ## A wheel for every platform, cross-built with zig, into dist; tries this machine's (a minute)
 	@$(BIN)/python scripts/make_wheels.py

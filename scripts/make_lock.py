@@ -8,6 +8,7 @@ SETS = {
     "test": ["pyproject.toml", "--extra", "test"],
     "bench": ["pyproject.toml", "--extra", "test", "--extra", "bench"],
     "oracles": ["requirements/oracles.in", "--no-deps"],
+    "fuzz": ["requirements/fuzz.in", "--no-deps"],
 }
 
 

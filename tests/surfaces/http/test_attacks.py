@@ -194,6 +194,15 @@ def test_a_link_from_elsewhere_opens_the_page(client):
     assert response.headers["referrer-policy"] == "no-referrer"
 
 
+def test_a_question_in_the_query_goes_behind_the_hash(client):
+    """A browser's search field asks `/?q=…`; nothing of it leaves the line that it is written on."""
+    response = client.get("/?q=tea%0d%0aSet-Cookie:+a=b&budget=80", follow_redirects=False)
+    assert response.status_code == 303
+    assert response.headers["location"] == "/#q=tea%0d%0aSet-Cookie:+a=b&budget=80"
+    assert "set-cookie" not in response.headers
+    assert client.get("/?utm_source=mail").status_code == 200
+
+
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "text/json"]
 )

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from brimful.engine import Engine
 from brimful.errors import suggest
@@ -83,6 +83,9 @@ def _page_routes() -> APIRouter:
 
     @routes.get("/")
     async def page(request: Request) -> Response:
+        """The page; what a browser's search field asks for (`/?q=…`) goes behind the `#`, where the page keeps it."""
+        if request.url.query:
+            return RedirectResponse(f"/#{request.url.query}", status_code=303)
         return served(request, "index.html")
 
     @routes.get("/assets/{name:path}")
@@ -198,7 +201,9 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
 
 
 async def _known_parameters(request: Request) -> None:
-    """Refuse a parameter that the route does not have, rather than to pass over it."""
+    """Refuse a parameter that the route does not have, rather than to pass over it; the page is asked by people."""
+    if request.url.path == "/":
+        return
     dependant = getattr(request.scope.get("route"), "dependant", None)
     known = [each.alias for each in dependant.query_params] if dependant is not None else []
     for name in request.query_params:
