@@ -73,14 +73,23 @@ def test_equals_the_double_loop(windows, threshold):
     assert list(dedupe(windows, threshold=threshold)) == plain_dedupe(windows, threshold)
 
 
-@given(candidates(), st.sampled_from([0.0, 0.3, 0.8, 1.0]), st.integers(0, 3))
-def test_texts_like_many_others_are_found_all_the_same(windows, threshold, most):
-    """Whether pairs of texts are remembered or not, and however often they are asked for, the same is kept."""
-    wanted = plain_dedupe(windows, threshold)
-    with patch.object(module, "_MOST_ALIKE", most):
-        twins = module.Twins(threshold)
-        for _ in range(2):
-            assert list(split_duplicates(windows, threshold=threshold, twins=twins)[0]) == wanted
+@given(candidates(), candidates(), st.sampled_from([0.0, 0.3, 0.8, 1.0]))
+def test_texts_that_were_compared_before_change_nothing(windows, before, threshold):
+    """What is remembered of other texts, and of the same, keeps what is kept without it."""
+    twins = module.Twins(threshold)
+    for given_windows in (before, windows, windows):
+        kept = split_duplicates(given_windows, threshold=threshold, twins=twins)[0]
+        assert list(kept) == plain_dedupe(given_windows, threshold)
+
+
+@given(candidates(), candidates(), st.sampled_from([0.0, 0.3, 0.8, 1.0]))
+def test_only_what_is_like_others_is_compared(windows, before, threshold):
+    """Between documents only, what is kept is what comparing all of them keeps, and each duplicate names the same."""
+    twins = module.Twins(threshold)
+    split_duplicates(before, threshold=threshold, twins=twins)
+    quickly = split_duplicates(windows, threshold=threshold, across_only=True, twins=twins)
+    with patch.object(module.Twins, "like_others", lambda _, texts: set(texts)):
+        assert split_duplicates(windows, threshold=threshold, across_only=True) == quickly
 
 
 @given(candidates(), st.randoms(use_true_random=False))

@@ -1,7 +1,5 @@
 """The kernel that compares texts by runs of words, against sets of tuples."""
 
-from array import array
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,46 +31,59 @@ def runs_of(text, run):
     return {tuple(words[at : at + run]) for at in range(max(len(words) - run, 0) + 1)} if words else set()
 
 
-@given(TEXTS, st.integers(1, 8), st.sampled_from((0.0, 0.3, 0.5, 0.8, 1.0)))
-def test_texts_are_as_alike_as_their_sets_of_runs(texts, run, share):
-    """Every earlier text that shares enough is found, and what is found shares exactly so much."""
+@given(TEXTS, st.integers(1, 8), st.sampled_from((0.0, 0.3, 0.5, 0.8, 1.0)), st.lists(st.integers(-1, 2), min_size=9))
+def test_texts_are_as_alike_as_their_sets_of_runs(texts, run, share, documents):
+    """Whether a text is like any other, and which of those that are kept is most like it."""
     sets, known = kernels.RunSets(MARKS, run=run, share=share), []
-    for text in texts:
-        own = runs_of(text, run)
-        wanted = {
-            number: len(own & other) / min(len(own), len(other)) for number, other in enumerate(known) if own & other
-        }
-        found = dict(sets.alike(sets.add(text)))
-        assert found == {number: wanted[number] for number in found}
-        assert {number for number, shared in wanted.items() if shared >= share} <= set(found)
-        known.append(own)
-        some = array("q", range(len(known) - 1, -1, -2))
-        assert dict(sets.alike(len(known) - 1, some)) == {
-            number: shared
-            for number, shared in {**found, **({len(known) - 1: 1.0} if own else {})}.items()
-            if number in some
-        }
+    for number, text in enumerate(texts):
+        assert sets.add(text) == number
+        known.append(runs_of(text, run))
+        shared = [
+            [len(own & other) / min(len(own), len(other)) if own and other else 0.0 for other in known] for own in known
+        ]
+        wanted = [any(row[at] > share for at in range(len(known)) if at != own) for own, row in enumerate(shared)]
+        assert sets.are_alike(range(len(known))) == wanted
+        kept, some = kernels.KeptTexts(), [*range(number, -1, -2), number]
+        for each in some:
+            kept.add(each, documents[each])
+        own = documents[number]
+        likely = [
+            (-shared[number][each], place)
+            for place, each in enumerate(some)
+            if shared[number][each] > share and (own < 0 or documents[each] != own)
+        ]
+        best = min(likely, default=None)
+        assert sets.most_alike(number, own, kept) == (None if best is None else (best[1], -best[0]))
 
 
 def test_many_and_long_texts_are_held():
     """What is kept grows: hundreds of texts, and one of a hundred thousand words."""
-    sets = kernels.RunSets(MARKS, run=5, share=0.8)
-    for number in range(300):
+    sets, kept = kernels.RunSets(MARKS, run=5, share=0.8), kernels.KeptTexts()
+    for number in range(301):
         assert sets.add(b"%d a b c d" % (number // 2)) == number
-        assert sets.alike(number) == ([(number - 1, 1.0)] if number % 2 else [])
+        kept.add(number, -1)
+    assert sets.are_alike(range(301)) == [True] * 300 + [False]
     text = b" ".join(b"%d" % number for number in range(100_000))
-    assert sets.alike(sets.add(text)) == []
-    assert sets.alike(sets.add(text + b" more")) == [(300, 1.0)]
-    assert sets.alike(301, most=0) is None
+    assert sets.add(text) == 301
+    assert sets.most_alike(301, -1, kept) is None
+    kept.add(301, 7)
+    assert sets.add(text + b" more") == len(sets) - 1 == 302
+    assert sets.most_alike(302, -1, kept) == sets.most_alike(302, 8, kept) == (301, 1.0)
+    assert sets.most_alike(302, 7, kept) is None
 
 
 def test_texts_that_are_not_there_are_refused():
     """The numbers of texts are checked before anything is read."""
-    sets = kernels.RunSets(MARKS, run=5, share=0.8)
+    sets, kept = kernels.RunSets(MARKS, run=5, share=0.8), kernels.KeptTexts()
     sets.add(b"tea")
-    for number, others in ((1, None), (-1, None), (0, array("q", [1])), (0, array("q", [-1])), (0, array("q", [0, 0]))):
+    for number in (1, -1):
         with pytest.raises(ValueError, match="texts"):
-            sets.alike(number, others)
+            sets.most_alike(number, -1, kept)
+    with pytest.raises(ValueError, match="from 0 on"):
+        kept.add(-1, -1)
+    kept.add(1, -1)
+    with pytest.raises(ValueError, match="texts"):
+        sets.most_alike(0, -1, kept)
 
 
 @pytest.mark.parametrize("wrong", [{"marks": bytes(255)}, {"marks": b"\3" * 256}, {"run": 0}, {"run": 9}, {"share": 2}])

@@ -107,6 +107,20 @@ def test_no_bytes_are_read_outside_of_a_text(tables, name, raw):
 
 
 @pytest.mark.parametrize("name", VOCABULARIES)
+@given(texts=st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=8), max_size=6).map("".join), max_size=6))
+def test_many_texts_are_counted_as_each_by_itself(tables, name, texts):
+    """Whatever was counted before, which is remembered of short pieces, and whatever stands behind a text."""
+    table, count = tables[name]
+    raw = [text.encode() for text in texts]
+    told = table.count_each(raw)
+    assert told == [-1 if (found := table.count(text)) is None else found for text in raw]
+    assert all(number in (-1, count(text)) for number, text in zip(told, texts, strict=True))
+    memory = table.counting.memory[-1]
+    memory[:] = 0
+    assert table.count_each(raw) == told
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
 def test_a_token_is_found_by_its_bytes(tables, name):
     """Every hundredth token has its number; what is none has no number."""
     table, tokenizer = tables[name][0], bpe.tokenizer_of(name)

@@ -15,6 +15,8 @@ from brimful.text.tokens import (
     EstimatedCounter,
     TokenCounter,
     counting,
+    in_row,
+    measures_of,
 )
 from brimful.text.vocabularies import VOCABULARIES, tokens_for
 
@@ -110,6 +112,9 @@ def check_sum(counter: TokenCounter, texts: tuple[str, str, str]) -> None:
     """Measures add up to the count of the joined text, in any grouping, and nothing adds nothing."""
     first, second, third = texts
     a, b, c = (counter.measure(text) for text in texts)
+    assert [measure.tokens for measure in measures_of(counter, texts)] == [counter.count(text) for text in texts]
+    for row in ((texts[0], b, texts[2]), (a, texts[1], c), texts):
+        assert in_row(counter, row).tokens == counter.count("".join(texts))
     assert a.tokens == counter.count(first)
     assert (a + b).tokens == counter.count(first + second)
     assert ((a + b) + c).tokens == counter.count(first + second + third)

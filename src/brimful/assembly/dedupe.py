@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import compress
+from operator import attrgetter
 
 from brimful.classes import dataclass
 from brimful.errors import SettingError
-from brimful.kernels.runs import RunSets
+from brimful.kernels.runs import KeptTexts, RunSets
 from brimful.windows.window import Window
 
 SHINGLE = 5
 """Words in a shingle: long enough that chance does not repeat one, short enough to survive an edit."""
 
-_MOST_ALIKE = 64  # texts that are remembered of one
 _UNSPACED_LEAD = 0xE3
 """From here on lead bytes belong to scripts without spaces, mostly: each of their characters is a word."""
+
+by_order = attrgetter("order")
+"""What windows are sorted by, best first."""
 
 _MARKS = bytes(
     2 if byte >= _UNSPACED_LEAD else byte >= 0x80 or byte == ord("_") or chr(byte).isalnum() for byte in range(256)
@@ -55,11 +58,12 @@ def split_duplicates(
     """
     if not 0.0 <= threshold <= 1.0:
         raise SettingError(f"dedup threshold is {threshold!r}; it must lie between 0 and 1")
-    ranked = sorted(windows, key=lambda window: window.order)
+    ranked = sorted(windows, key=by_order)
     if len(ranked) < 2:
         return tuple(ranked), ()
     twins = twins or Twins(threshold)
-    if across_only and twins.are_apart(ranked):
+    like_others = twins.like_others([window.text for window in ranked])
+    if across_only and not like_others:
         return tuple(ranked), ()
     shingles = _Shingles(twins)
     ranges = _Ranges(threshold)
@@ -67,6 +71,9 @@ def split_duplicates(
     kept: list[Window] = []
     left_out: list[Duplicate] = []
     for window in ranked:
+        if across_only and window.text not in like_others:
+            kept.append(window)
+            continue
         better = by_text.get(window.text)
         if across_only and better is not None and better.path == window.path:
             better = None
@@ -127,55 +134,40 @@ def _outwards(
 
 
 class Twins:
-    """Which texts share more than a threshold of the shorter one's shingles? Each is compared with the others once.
+    """Which texts share more than a threshold of the shorter one's shingles? Each is read once.
 
-    A text that is much like very many others, as licences are, is not: it is compared with those that are kept.
-
-    >>> twins, text = Twins(0.8), "one two three four five six seven eight nine ten"
-    >>> kept = array("q", [twins.number(each) for each in (text + " eleven", "eleven")])
-    >>> twins.among(twins.number(text), kept), twins.among(1, kept)
-    ({0: 1.0, 2: 1.0}, {1: 1.0})
+    >>> texts = ["one two three four five", "Four five, one two three four five", "six", "seven", "seven"]
+    >>> [text in Twins(0.8).like_others(texts) for text in texts]
+    [True, True, False, True, True]
     """
 
     def __init__(self, threshold: float) -> None:
-        self._threshold = threshold
-        self._sets = RunSets(_MARKS, run=SHINGLE, share=threshold)
+        self.sets = RunSets(_MARKS, run=SHINGLE, share=threshold)
         self._numbers: dict[str, int] = {}
-        self._alike: list[dict[int, float] | None] = []  # None for those that are much like very many
+        self._named: dict[tuple[int, tuple[str, ...]], tuple[Window, Window]] = {}
+
+    def named(self, window: Window, also_in: tuple[str, ...]) -> Window:
+        """The window with the documents that say the same: one and the same each time, which costs what it did."""
+        key = (id(window), also_in)
+        if key not in self._named:
+            self._named[key] = window, window.changed(also_in=also_in)
+        return self._named[key][1]
 
     def number(self, text: str) -> int:
         """The number of a text, from 0 on."""
         number = self._numbers.get(text)
         if number is None:
-            number, found = self._sets.compared(text.casefold().encode(), most=_MOST_ALIKE)
-            self._numbers[text] = number
-            itself = {number: 1.0} if self._sets.sizes[number] else {}  # without words it shares nothing
-            self._alike.append(None if found is None else self._enough(found) | itself)
-            for other, overlap in self._enough(found or ()).items():
-                if (known := self._alike[other]) is not None:
-                    known[number] = overlap
+            number = self._numbers[text] = self.sets.add(text.casefold().encode())
         return number
 
-    def are_apart(self, windows: Sequence[Window]) -> bool:
-        """Whether no text is there twice or much like any other that was ever compared, as is mostly so."""
-        numbers = {self.number(window.text) for window in windows}
-        alike = (self._alike[number] for number in numbers)
-        return len(numbers) == len(windows) and all(known is not None and len(known) < 2 for known in alike)
-
-    def is_crowded(self, number: int) -> bool:
-        """Whether a text is much like so many that these are not kept."""
-        return self._alike[number] is None
-
-    def among(self, number: int, kept: array[int], crowded: array[int] | None = None) -> dict[int, float]:
-        """The texts that are much alike to one, all those that are kept among them; `crowded` are such of these."""
-        known = self._alike[number]
-        if known is None:
-            return self._enough(self._sets.alike(number, kept) or ())
-        return known | self._enough(self._sets.alike(number, crowded) or ()) if crowded else known
-
-    def _enough(self, found: Iterable[tuple[int, float]]) -> dict[int, float]:
-        """Those that share enough."""
-        return {other: overlap for other, overlap in found if overlap > self._threshold}
+    def like_others(self, texts: Sequence[str]) -> set[str]:
+        """Those of some texts that are there twice or much like any other that was ever compared, which are few."""
+        known = list(map(self._numbers.get, texts))
+        numbers = [self.number(text) if at is None else at for text, at in zip(texts, known, strict=True)]
+        found = set(compress(texts, self.sets.are_alike(numbers)))
+        if len(set(numbers)) < len(numbers):
+            found.update(text for text, count in Counter(texts).items() if count > 1)
+        return found
 
 
 class _Shingles:
@@ -183,31 +175,22 @@ class _Shingles:
 
     def __init__(self, twins: Twins) -> None:
         self._twins = twins
-        self._kept: dict[int, list[tuple[int, Window, str | None]]] = {}  # with their places and documents
-        self._numbers, self._crowded = array("q"), array("q")
-        self._count = 0
+        self._texts = KeptTexts()
+        self._windows: list[Window] = []
+        self._documents: dict[str, int] = {}
 
     def add(self, window: Window) -> None:
-        number = self._twins.number(window.text)
-        if number not in self._kept:
-            self._kept[number] = []
-            self._numbers.append(number)
-            if self._twins.is_crowded(number):
-                self._crowded.append(number)
-        self._kept[number].append((self._count, window, window.document.id if window.document is not None else None))
-        self._count += 1
+        self._texts.add(self._twins.number(window.text), self._document(window))
+        self._windows.append(window)
 
     def covering(self, window: Window) -> tuple[Window, float] | None:
         """The kept window of another document that shares the most shingles, if it is enough; of equal ones the best.
 
         In one document bytes decide, not words.
         """
-        best: tuple[float, int, Window] | None = None
-        own = window.document.id if window.document is not None else None
-        alike = self._twins.among(self._twins.number(window.text), self._numbers, self._crowded)
-        for number, overlap in alike.items():
-            for place, better, document in self._kept.get(number, ()):
-                is_same = own is not None and own == document
-                if not is_same and (best is None or (-overlap, place) < best[:2]):
-                    best = (-overlap, place, better)
-        return (best[2], -best[0]) if best else None
+        number = self._twins.number(window.text)
+        found = self._twins.sets.most_alike(number, self._document(window), self._texts)
+        return (self._windows[found[0]], found[1]) if found else None
+
+    def _document(self, window: Window) -> int:
+        return -1 if window.document is None else self._documents.setdefault(window.document.id, len(self._documents))

@@ -8,11 +8,10 @@ from dataclasses import field, replace
 from functools import partial
 
 from brimful.assembly.context import Context, Omitted, text_of
-from brimful.assembly.dedupe import Duplicate, Twins, split_duplicates
+from brimful.assembly.dedupe import Duplicate, Twins, by_order, split_duplicates
 from brimful.assembly.fill import TRIM_TRIES, Page
 from brimful.assembly.formats import Block, Form, Payload, Showing, form_for
 from brimful.assembly.select import (
-    BlockCosts,
     Costs,
     Group,
     Layout,
@@ -21,6 +20,7 @@ from brimful.assembly.select import (
     clustered,
     enters_at,
     groups_of,
+    in_blocks,
     select,
     with_recency,
 )
@@ -87,8 +87,7 @@ class Packer:
     counter: TokenCounter
     form: Form
     settings: PackSettings
-    costs: Costs = field(default_factory=dict)
-    block_costs: BlockCosts = field(default_factory=dict)
+    costs: Costs = field(default_factory=Costs)
     twins: dict[float, Twins] = field(default_factory=dict)  # by threshold, the texts that were compared
     cap_bytes: int | None = None  # a window is longer only where it holds whole sections (ruling 26)
 
@@ -130,16 +129,17 @@ class Packer:
     def cost(self, windows: Iterable[Window | Cluster]) -> int:
         """The tokens of all of these windows that are not set aside, as `greedy` shows them in room enough."""
         groups, _ = _groups(windows, self.settings, self.twins)
-        selection, per_path = Selection(), Counter[str]()
-        for group in groups:
-            chosen = set()
-            for window in group.windows:
-                if per_path[window.path] != self.settings.max_per_document:
-                    per_path[window.path] += 1
-                    chosen.add(window.id)
-            if chosen:
-                selection.units.append([window for window in group.shown if window.id in chosen])
-        return self._layout().cost_of(selection.blocks(self.settings, clustered(groups)))
+        units, most = [group.shown for group in groups], self.settings.max_per_document
+        if most is not None:
+            per_path = Counter[str]()
+            for number, group in enumerate(groups):
+                chosen = set()
+                for window in group.windows:
+                    if per_path[window.path] != most:
+                        per_path[window.path] += 1
+                        chosen.add(window.id)
+                units[number] = tuple(window for window in group.shown if window.id in chosen)
+        return self._layout().cost_of(in_blocks([unit for unit in units if unit], self.settings, clustered(groups)))
 
     def _layout(self) -> Layout:
         return Layout(
@@ -147,7 +147,6 @@ class Packer:
             counter=self.counter,
             showing=_showing(self.settings),
             costs=self.costs,
-            block_costs=self.block_costs,
             cap_bytes=self.cap_bytes,
         )
 
@@ -218,7 +217,7 @@ def _groups(
         elif isinstance(item, Window):
             held = single.setdefault(item.id, item)
             if held is not item:
-                single[item.id] = min(held, item, key=lambda window: window.order)
+                single[item.id] = min(held, item, key=by_order)
         else:
             raise InputError(
                 f"expected a Window or Cluster, got {type(item).__name__}: make one with Window(path, text)"
@@ -227,18 +226,20 @@ def _groups(
     if settings.prefer_recent:
         everything = with_recency(everything, half_life_days=settings.recent_half_life_days)
     empty = [window for window in everything if not window.text]
-    set_aside = [Omitted(window, "empty") for window in sorted(empty, key=lambda window: window.order)]
-    everything = [window for window in everything if window.text]
+    set_aside = [Omitted(window, "empty") for window in sorted(empty, key=by_order)]
+    if empty:
+        everything = [window for window in everything if window.text]
     threshold = settings.twin_threshold if settings.dedup_threshold is None else settings.dedup_threshold
     if threshold is not None:
         is_default = settings.dedup_threshold is None
         if threshold not in twins:
             twins[threshold] = Twins(threshold)
-        kept, left_out = split_duplicates(
-            everything, threshold=threshold, across_only=is_default, twins=twins[threshold]
-        )
-        everything = _naming_twins(kept, left_out)
+        compared = twins[threshold]
+        kept, left_out = split_duplicates(everything, threshold=threshold, across_only=is_default, twins=compared)
+        everything = _naming_twins(kept, left_out, compared) if left_out else list(kept)
         set_aside += [Omitted(found.window, "duplicate", found.of.id) for found in left_out]
+    if not clusters:
+        return groups_of(everything), set_aside
     by_id = {window.id: window for window in everything}
     regrouped = []
     for cluster in clusters:
@@ -248,14 +249,14 @@ def _groups(
     return groups_of(by_id.values(), regrouped), set_aside
 
 
-def _naming_twins(kept: Iterable[Window], left_out: Iterable[Duplicate]) -> list[Window]:
+def _naming_twins(kept: Iterable[Window], left_out: Iterable[Duplicate], twins: Twins) -> list[Window]:
     """The windows that stay, each with the other documents that say the same (ruling 25)."""
-    twins: dict[str, set[str]] = {}
+    same: dict[str, set[str]] = {}
     for found in left_out:
         if found.window.path != found.of.path:
-            twins.setdefault(found.of.id, set()).add(found.window.path)
+            same.setdefault(found.of.id, set()).add(found.window.path)
     return [
-        window.changed(also_in=tuple(sorted({*window.also_in, *twins[window.id]}))) if window.id in twins else window
+        twins.named(window, tuple(sorted({*window.also_in, *same[window.id]}))) if window.id in same else window
         for window in kept
     ]
 
@@ -275,7 +276,7 @@ def _filled(
     trimmed: Window | None = None
     if settings.trim and not page.is_full():
         candidates = [out.window for out in selection.rejected if out.reason in ("budget", "stopped")]
-        for candidate in sorted(candidates, key=lambda window: window.order)[:TRIM_TRIES]:
+        for candidate in sorted(candidates, key=by_order)[:TRIM_TRIES]:
             widened = selection.including(candidate, groups, settings)
             blocks = widened.blocks(settings, clusters)
             place = next((b, s) for b, block in enumerate(blocks) for s, w in enumerate(block) if w.id == candidate.id)
@@ -351,6 +352,6 @@ def _rendered(
         tokens = counter.count(text)
         if tokens <= available:
             return text, tokens, blocks, cut_off
-        worst = max((window for block in blocks for window in block), key=lambda window: window.order)
+        worst = max((window for block in blocks for window in block), key=by_order)
         cut_off.append(worst)
         blocks = [kept for block in blocks if (kept := [window for window in block if window.id != worst.id])]

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from heapq import merge
 from itertools import pairwise
-from operator import add
+from operator import add, attrgetter
 from typing import Generic, TypeVar
 
 from brimful.assembly.context import Reason
+from brimful.assembly.dedupe import by_order
 from brimful.assembly.formats import Form, Fragment, Showing
 from brimful.classes import NamedTuple, dataclass
 from brimful.settings import PackSettings
@@ -18,10 +19,11 @@ from brimful.text.tokens import (
     Measure,
     TokenCounter,
     cuts_at_own_lines,
-    extended,
+    in_row,
+    inner_tokens,
     least_tokens,
-    together,
-    tokens_of_all,
+    measures_of,
+    surely_tokens,
 )
 from brimful.windows.window import Cluster, Window, goes_on_after, goes_on_before, touching
 
@@ -58,24 +60,22 @@ class Group:
         return _reading_order(window)
 
 
-def _reading_order(window: Window) -> tuple[int, int, int, str]:
-    """By sequence, then by place in the document."""
-    return (window.sequence, window.start, window.end, window.id)
+_reading_order: Callable[[Window], tuple[int, int, int, str]] = attrgetter("sequence", "start", "end", "id")
+"""By sequence, then by place in the document."""
 
 
 def groups_of(windows: Iterable[Window], clusters: Iterable[Cluster] = ()) -> list[Group]:
     """Windows by document (CFS §6), clusters as they are; best group first, then by path (ruling 8)."""
     by_path: dict[str, list[Window]] = {}
-    groups = []
-    for window in sorted(windows, key=lambda window: window.order):
+    for window in sorted(windows, key=by_order):
         by_path.setdefault(window.path, []).append(window)
-    for members in by_path.values():
-        shown = sorted(members, key=_reading_order)
-        groups.append(Group(tuple(members), tuple(shown)))
-    for cluster in clusters:
-        members = sorted(cluster.windows, key=lambda window: window.order)
-        groups.append(Group(tuple(members), cluster.windows, is_cluster=True))
-    return sorted(groups, key=lambda group: group.windows[0].order)
+    groups = [_group(tuple(members)) for members in by_path.values()]  # in the order of the best of each
+    linked = (Group(tuple(sorted(each.windows, key=by_order)), each.windows, is_cluster=True) for each in clusters)
+    return sorted((*groups, *linked), key=lambda group: group.windows[0].order)
+
+
+def _group(windows: tuple[Window, ...]) -> Group:
+    return Group(windows, tuple(sorted(windows, key=_reading_order)) if len(windows) > 1 else windows)
 
 
 def with_recency(windows: Iterable[Window], *, half_life_days: int) -> list[Window]:
@@ -108,7 +108,7 @@ def at_both_ends(items: Sequence[Item]) -> list[Item]:
 
 def _best_first(units: Sequence[Sequence[Window]]) -> list[list[Window]]:
     """The best windows of all before the units that they came from: CFS asks for the top 3 among the first 5."""
-    best = sorted((window for unit in units for window in unit), key=lambda window: window.order)[:_FIRST]
+    best = sorted((window for unit in units for window in unit), key=by_order)[:_FIRST]
     ids = {window.id for window in best}
     rest = [[window for window in unit if window.id not in ids] for unit in units]
     return [*([window] for window in best), *(unit for unit in rest if unit)]
@@ -121,12 +121,24 @@ def _best_first(units: Sequence[Sequence[Window]]) -> list[list[Window]]:
 # (`TokenCounter.measure`), which add up exactly, held in a tree over the slots of a block and one over the blocks:
 # changing one slot costs a handful of additions. While only the last block changes, what stands before it is one sum.
 
-Costs = dict[tuple[object, ...], tuple[Window | None, Measure]]
-"""What windows cost, by all that is written of them, and what stands between them by its text. A window is kept with
-its cost, so that its place is no other's."""
+Piece = Measure | str
+"""A text that was measured, or a short one as it is."""
 
-BlockCosts = dict[tuple[object, ...], tuple[Sequence[Window | None], Measure | None]]
-"""What blocks cost, and what stands around their windows, by the places of these, which are kept with it."""
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What was worked out for any layout, by what it is of, which is kept with it so that its place is no other's."""
+
+    texts: dict[tuple[str, int, int], tuple[Window, Measure]] = field(default_factory=dict)  # of windows alone
+    # Windows as they are written.
+    windows: dict[tuple[str, int, int, float], tuple[Window, tuple[Piece, ...]]] = field(default_factory=dict)
+    around: dict[tuple[object, ...], tuple[Sequence[Window], str]] = field(
+        default_factory=dict
+    )  # what is written there
+    blocks: dict[tuple[int, ...], tuple[Sequence[Window], Measure]] = field(
+        default_factory=dict
+    )  # with their separator
+
 
 _EDGE_TOKENS = 24  # more than what a format writes at the edges of a window, the lines of its neighbour included
 _NUMBER_TOKENS = 3  # that the number of a line may have more than another
@@ -216,7 +228,6 @@ class Layout:
         counter: TokenCounter,
         showing: Showing | None = None,
         costs: Costs | None = None,
-        block_costs: BlockCosts | None = None,
         cap_bytes: int | None = None,
     ) -> None:
         """Costs are remembered beyond this layout, where several are laid out with the same windows.
@@ -225,18 +236,15 @@ class Layout:
         """
         self.cap_bytes = cap_bytes
         self._counter, self._form, self._showing = counter, form, showing or Showing()
-        self._costs: Costs = {} if costs is None else costs
-        self._block_costs: BlockCosts = {} if block_costs is None else block_costs
+        self._costs = costs or Costs()
         tells_plainly = not self._showing.metadata and self._showing.lines != "every"
-        self._tells_text = tells_plainly and form.alters is not None and cuts_at_own_lines(counter)
-        self._opening, self._closing = self._literal(form.opening), self._literal(form.closing)
-        self._between_blocks = self._literal(form.block_separator)
+        self._alters = form.alters if tells_plainly else None
+        self._tells_text = self._alters is not None and cuts_at_own_lines(counter)
         self._paths: list[str] = []
         self._slots: list[_Tree[_Run]] = []
         self._blocks: _Tree[Measure] | None = None  # made when another block than the last one changes
         self._first = 0  # the first of these with a window: a separator stands before the others
         self._before: Measure | None = None  # until then, what stands before the last one
-        self._begun: Measure | None = None  # and the same with a separator behind it
         self.tokens = 0
         self.wanted = 0  # what the last `put` would have come to
 
@@ -248,8 +256,8 @@ class Layout:
     def add_block(self, path: str) -> int:
         """A new, empty block at the end; it costs nothing until a window is put into it."""
         if self._blocks is None and self._slots:
-            self._before = together(*self._last_parts())
-            self._begun = None if self._before is None else together(self._before, self._between_blocks)
+            before = self._last_parts()
+            self._before = self._row(*before) if before else None
         self._paths.append(path)
         self._slots.append(_Tree(self._meet))
         return len(self._slots) - 1
@@ -258,24 +266,30 @@ class Layout:
         """Add blocks with all their windows at once, whether they fit or not; None leaves a slot empty."""
         for path, windows in blocks:
             self._slots[self.add_block(path)].fill([self._run(window) if window else None for window in windows])
-        self.tokens = self.wanted = self._total(*self._last_parts())
+        self.tokens = self.wanted = self._total(self._last_parts())
 
-    def cost_of(self, blocks: Iterable[Sequence[Window]]) -> int:
+    def cost_of(self, blocks: Sequence[Sequence[Window]]) -> int:
         """What blocks of windows would cost by themselves, added up from the first to the last."""
-        pieces = [self._cost_of_block(block, is_first=not number) for number, block in enumerate(blocks)]
-        return tokens_of_all(self._opening, *pieces, self._closing) if pieces else 0
-
-    def _cost_of_block(self, block: Sequence[Window], *, is_first: bool) -> Measure | None:
-        """What a block costs with the separator before it; most are asked for again and again."""
-        key = (is_first, *map(id, block))
-        known = self._block_costs.get(key)
-        if known is None:
-            pieces = [None if is_first else self._between_blocks, self._above(block[0].path, block[0])]
+        known = self._costs.blocks
+        keys = [(not number, *map(id, block)) for number, block in enumerate(blocks)]
+        fresh = [(key, block) for key, block in zip(keys, blocks, strict=True) if key not in known]
+        self._measure_texts([window for _, block in fresh for window in block])
+        for key, block in fresh:
+            pieces: list[Piece] = ["" if key[0] else self._form.block_separator, self._above(block[0].path, block[0])]
             for before, window in pairwise(block):
-                pieces += [self._cost(before), self._between(before, window)]
-            pieces += [self._cost(block[-1]), self._below(block[-1])]
-            known = self._block_costs[key] = block, _sum(*pieces)
-        return known[1]
+                pieces += [*self._pieces(before), self._between(before, window)]
+            known[key] = block, self._row(*pieces, *self._pieces(block[-1]), self._below(block[-1]))
+        return self._total([known[key][1] for key in keys])
+
+    def _measure_texts(self, windows: Iterable[Window]) -> None:
+        """Know what the texts of some windows cost, those that are new counted together."""
+        known, new = self._costs.texts, dict[tuple[str, int, int], Window]()
+        for window in windows:
+            key = (window.path, window.start, window.end)
+            if key not in known:
+                new[key] = window
+        measures = measures_of(self._counter, [window.text for window in new.values()])
+        known.update(zip(new, zip(new.values(), measures, strict=True), strict=True))
 
     def put(self, block: int, slot: int, window: Window | None, *, available: int) -> bool:
         """Put a window into a slot (None clears it) if the whole then fits; else change nothing."""
@@ -284,13 +298,13 @@ class Layout:
         slot_before = self._slots[block].put(slot, self._run(window) if window else None)
         block_before: list[Measure | None] | None = None
         if self._blocks is None:
-            tokens = self._total(*self._last_parts())
+            tokens = self._total(self._last_parts())
         else:
             if self._begins_elsewhere(block):
                 self._blocks = self._tree()
             else:
                 block_before = self._blocks.put(block, self._leaf(block))
-            tokens = self._total(self._blocks.total)
+            tokens = self._total([] if self._blocks.total is None else [self._blocks.total])
         self.wanted = tokens
         if tokens > available:
             self._slots[block].undo(slot, slot_before)
@@ -318,22 +332,33 @@ class Layout:
     def _leaf(self, block: int) -> Measure | None:
         """A block with the separator before it."""
         parts = self._parts(block)
-        return together(self._between_blocks if parts and block > self._first else None, *parts)
+        if not parts:
+            return None
+        return self._row(self._form.block_separator if block > self._first else "", *parts)
 
-    def is_surely_over(self, window: Window, added: str, *, available: int) -> bool:
+    def is_over(self, window: Window, added: str, *, before: bool, available: int) -> bool:
         """Whether a window that is laid out can't grow by some text: most can't, and need not be written to know it.
 
         What growing may save is its edges and its seams; the rest of the text stays, and what is inside the added
-        text comes to it.
+        text comes to it. What is told by the number of its joints need not be counted.
         """
         room = available - self.tokens
         if len(added) <= room:
             return False
-        least = least_tokens(self._counter, added) - _EDGE_TOKENS
+        least = surely_tokens(self._counter, added)
+        if self._is_over_anyhow(window, least, room=room):
+            return True
+        if self._is_over_by_text(window, added, least=least, before=before, room=room):
+            return True
+        return self._is_over_anyhow(window, least_tokens(self._counter, added), room=room)
+
+    def _is_over_anyhow(self, window: Window, least: int, *, room: int) -> bool:
+        """Whether so many tokens more are too many for a window, whatever becomes of its edges and its seams."""
+        least -= _EDGE_TOKENS
         return least > room and least - self._seams(window) > room
 
-    def is_over_by_text(self, window: Window, added: str, *, before: bool, available: int) -> bool:
-        """Whether a window that is laid out can't grow by some text because of what that text costs alone.
+    def _is_over_by_text(self, window: Window, added: str, *, least: int, before: bool, room: int) -> bool:
+        """Whether a window can't grow by some text because of what that text costs alone.
 
         What stands around a window's text are lines that end with `]` and begin with `[`, which no token crosses. While
         the document goes on beyond the text and its seams stay as they are, these lines stay too, but for the numbers
@@ -345,14 +370,18 @@ class Layout:
         said = added + text if before else text + added
         if text[:1] in _TAKEN_IN or said[:1] in _TAKEN_IN:
             return False
-        known, more, end = self.cost_of_text(window), self._counter.measure(added), self._literal("\n")
-        grown = _sum(more, known, end) if before else _sum(known, more, end)
-        if self.tokens + grown.tokens - _sum(known, end).tokens - _NUMBER_TOKENS * before <= available:
-            return False
+        room += _NUMBER_TOKENS * before
+        known = self.cost_of_text(window)
+        written = self._row(known, "\n").tokens
+        if least - written + inner_tokens(known) <= room:
+            more = self._counter.measure(added)
+            grown = self._row(more, known, "\n") if before else self._row(known, more, "\n")
+            if grown.tokens - written <= room:
+                return False
         size = len(added.encode())
         first, last = window.start - size * before, window.end + size * (not before)
         goes_on = goes_on_before(document, first) if before else goes_on_after(document, last)
-        if not goes_on or self._form.alters is None or self._form.alters(text) or self._form.alters(said):
+        if not goes_on or self._alters is None or self._alters(text) or self._alters(said):
             return False
         return window.seams_over(first, last) == window.seams
 
@@ -361,52 +390,56 @@ class Layout:
         return sum(self._counter.count(seam.text) + _EDGE_TOKENS * (1 + seam.text.count("\n")) for seam in window.seams)
 
     def _run(self, window: Window) -> _Run:
-        return _Run(window, window, self._cost(window))
+        return _Run(window, window, self._row(*self._pieces(window)))
 
     def _meet(self, left: _Run, right: _Run) -> _Run:
         """Two runs side by side, with what is written between them."""
         between = self._between(left.last, right.first)
-        return _Run(left.first, right.last, _sum(left.cost, between, right.cost))
+        return _Run(left.first, right.last, self._row(left.cost, between, right.cost))
 
-    def _cost(self, window: Window) -> Measure:
-        """The measure of one window as it will be written."""
+    def _pieces(self, window: Window) -> tuple[Piece, ...]:
+        """One window as it will be written."""
         text = window.text
         key = (window.path, window.start, id(text), window.score)
-        known = self._costs.get(key)
+        known = self._costs.windows.get(key)
         if known is None or not _is_written_alike(known[0], window):
-            written = "".join([fragment.text for fragment in self._form.body(window, self._showing)])
-            if written.startswith(text):
-                behind = self._written([Fragment(written[len(text) :])])
-                known = window, _sum(self.cost_of_text(window), behind)
+            if self._alters is not None and not self._alters(text):
+                pieces: tuple[Piece, ...] = (self.cost_of_text(window), "\n")
             else:
-                known = window, self._counter.measure(written)
-            self._costs[key] = known
+                written = "".join([fragment.text for fragment in self._form.body(window, self._showing)])
+                if written.startswith(text):
+                    pieces = (self.cost_of_text(window), written[len(text) :])
+                else:
+                    pieces = (self._counter.measure(written),)
+            known = self._costs.windows[key] = window, pieces
         return known[1]
 
     def cost_of_text(self, window: Window) -> Measure:
         """The measure of a window's own text."""
         key = (window.path, window.start, window.end)
-        known = self._costs.get(key)
-        if known is None or known[0] is None or known[0].text != window.text:
-            known = self._costs[key] = window, self._counter.measure(window.text)
+        known = self._costs.texts.get(key)
+        if known is None or known[0].text != window.text:
+            known = self._costs.texts[key] = window, self._counter.measure(window.text)
         return known[1]
 
     def note_grown(self, before: Window, after: Window) -> None:
         """Know what a window's text costs by what it has grown by: the rest was measured before."""
         key, first, last = (after.path, after.start, after.end), before.start - after.start, after.end - before.end
-        if first < 0 or last < 0 or key in self._costs or after.document is None:
+        if first < 0 or last < 0 or key in self._costs.texts or after.document is None:
             return
         above = after.document.text(after.start, before.start)
         below = after.document.text(before.end, after.end)
-        known = self.cost_of_text(before)
-        self._costs[key] = after, extended(known, self._counter, above=above, below=below)
+        measure = self._counter.measure
+        self._costs.texts[key] = after, self._row(measure(above), self.cost_of_text(before), measure(below))
 
-    def _last_parts(self) -> list[Measure | None]:
+    def _last_parts(self) -> list[Piece]:
         """All blocks, of which only the last one has changed, piece by piece."""
         last = self._parts(len(self._slots) - 1) if self._slots else []
-        return [self._begun, *last] if last else [self._before]
+        if self._before is None:
+            return last
+        return [self._before, self._form.block_separator, *last] if last else [self._before]
 
-    def _parts(self, block: int) -> list[Measure | None]:
+    def _parts(self, block: int) -> list[Piece]:
         """A block piece by piece; nothing where no window is in it."""
         run = self._slots[block].total
         if run is None:
@@ -414,59 +447,43 @@ class Layout:
         above = self._above(self._paths[block], run.first)
         return [above, run.cost, self._below(run.last)]
 
-    def _above(self, path: str, first: Window) -> Measure | None:
+    def _above(self, path: str, first: Window) -> str:
         """What is written above the first window of a block."""
         key = (path, id(first))
-        known = self._block_costs.get(key)
+        known = self._costs.around.get(key)
         if known is None:
-            head = Fragment(self._form.head(path, first, self._showing))
-            written = self._written([head, *self._form.lead(None, first, self._showing)])
-            known = self._block_costs[key] = (first,), written
+            head, lead = self._form.head(path, first, self._showing), self._form.lead(None, first, self._showing)
+            known = self._costs.around[key] = (first,), head + _text_of(lead)
         return known[1]
 
-    def _between(self, before: Window, window: Window) -> Measure | None:
+    def _between(self, before: Window, window: Window) -> str:
         """What is written between two windows of a block."""
         key = (id(before), id(window))
-        known = self._block_costs.get(key)
+        known = self._costs.around.get(key)
         if known is None:
-            written = self._written(self._form.lead(before, window, self._showing))
-            known = self._block_costs[key] = (before, window), written
+            lead = self._form.lead(before, window, self._showing)
+            known = self._costs.around[key] = (before, window), _text_of(lead)
         return known[1]
 
-    def _below(self, last: Window) -> Measure | None:
+    def _below(self, last: Window) -> str:
         """What is written below the last window of a block."""
-        key = ("", id(last))  # no document's path
-        known = self._block_costs.get(key)
-        if known is None:
-            known = self._block_costs[key] = (last,), self._written(self._form.tail(last, self._showing))
-        return known[1]
+        return _text_of(self._form.tail(last, self._showing))
 
-    def _written(self, fragments: Sequence[Fragment]) -> Measure | None:
-        """The measure of what is written around windows: the same few texts again and again."""
-        text = "".join([fragment.text for fragment in fragments])
-        if not text:
-            return None
-        known = self._costs.get((text,))
-        if known is None:
-            known = self._costs[(text,)] = None, self._counter.measure(text)
-        return known[1]
+    def _row(self, *pieces: Piece) -> Measure:
+        return in_row(self._counter, pieces)
 
-    def _total(self, *blocks: Measure | None) -> int:
-        return tokens_of_all(self._opening, *blocks, self._closing) if any(each is not None for each in blocks) else 0
-
-    def _literal(self, text: str) -> Measure | None:
-        return self._written([Fragment(text)])
+    def _total(self, pieces: Sequence[Piece]) -> int:
+        """The tokens of all that stands between the opening and the closing, where there is anything."""
+        return self._row(self._form.opening, *pieces, self._form.closing).tokens if pieces else 0
 
 
-def _sum(*measures: Measure | None) -> Measure:
-    found = together(*measures)
-    assert found is not None
-    return found
+def _text_of(fragments: Iterable[Fragment]) -> str:
+    return "".join([fragment.text for fragment in fragments])
 
 
-def _is_written_alike(kept: Window | None, window: Window) -> bool:
+def _is_written_alike(kept: Window, window: Window) -> bool:
     """Whether what was kept is the window that the key means: identities are given again once their object is gone."""
-    return kept is not None and (kept.text is window.text and kept.time == window.time and kept.line == window.line)
+    return kept.text is window.text and kept.time == window.time and kept.line == window.line
 
 
 # ---- select: Which windows get in? The three packings (CFS §7, §8), each over whole windows only.
@@ -499,18 +516,8 @@ class Selection:
     layout: Layout | None = None  # where every window stands, each in a block of its unit, if none was left out
 
     def blocks(self, settings: PackSettings, clusters: frozenset[str]) -> list[list[Window]]:
-        """The windows under each header, in reading order; a cluster's pieces each get their own header."""
-        units = at_both_ends(self.units) if settings.order == "ends" else self.units
-        if settings.order == "best":
-            units = _best_first(units)
-        blocks: list[list[Window]] = []
-        for window in (window for unit in units for window in unit):
-            own = window.id in clusters
-            if blocks and not own and blocks[-1][0].path == window.path and blocks[-1][0].id not in clusters:
-                blocks[-1].append(window)
-            else:
-                blocks.append([window])
-        return blocks
+        """The windows under each header, in reading order."""
+        return in_blocks(self.units, settings, clusters)
 
     def including(self, window: Window, groups: Sequence[Group], settings: PackSettings) -> Selection:
         """The same choice with one more window, where this packing would have put it."""
@@ -523,6 +530,27 @@ class Selection:
         return Selection([*self.units[:at], widened, *self.units[at + bool(unit) :]])
 
 
+def in_blocks(
+    units: Sequence[Sequence[Window]], settings: PackSettings, clusters: frozenset[str]
+) -> list[list[Window]]:
+    """The windows of some units under each header, in reading order; a cluster's pieces each get their own header."""
+    if settings.order != "relevance":
+        units = at_both_ends(units) if settings.order == "ends" else _best_first(units)
+    blocks: list[list[Window]] = []
+    path = None  # of the last block, where it may go on
+    for unit in units:
+        for window in unit:
+            if clusters and window.id in clusters:
+                blocks.append([window])
+                path = None
+            elif window.path == path:
+                blocks[-1].append(window)
+            else:
+                blocks.append([window])
+                path = window.path
+    return blocks
+
+
 def select(groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: _NewLayout) -> Selection:
     """Choose whole windows for a budget."""
     if settings.packing == "greedy":
@@ -531,7 +559,7 @@ def select(groups: Sequence[Group], settings: PackSettings, *, available: int, n
         longest = max((len(group.windows) for group in groups), default=0)
         rounds = [[group.windows[at] for group in groups if at < len(group.windows)] for at in range(longest)]
     else:
-        ranked = merge(*(group.windows for group in groups), key=lambda window: window.order)
+        ranked = merge(*(group.windows for group in groups), key=by_order)
         rounds = [[window] for window in ranked]
     return _appended(rounds, settings, available=available, layout=new_layout(), clusters=clustered(groups))
 

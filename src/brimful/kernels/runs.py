@@ -25,62 +25,52 @@ class RunSets:
     >>> sets = RunSets(marks, run=2, share=0.6)
     >>> [sets.add(text) for text in (b"tea at four", b"then tea at four.", b"coffee at noon", b"tea")]
     [0, 1, 2, 3]
-    >>> [sets.alike(number) for number in range(4)], sets.alike(0, array("q", [1, 2]))
-    ([[], [(0, 1.0)], [], []], [(1, 1.0)])
+    >>> sets.are_alike([0, 1, 2, 3])
+    [True, True, False, False]
     """
 
     def __init__(self, marks: bytes, *, run: int, share: float) -> None:
         if len(marks) != 256 or max(marks) > 2 or not 1 <= run <= _LONGEST_RUN or not 0 <= share <= 1:
             raise ValueError("sets of runs need a table of all bytes, runs of 1 to 8 words, and a share from 0 to 1")
         self._marks, self._run, self._share = marks, run, share
-        self.sizes: list[int] = []  # how many different runs each text has
+        self._count = 0
         self._sets, self._offsets = np.empty(1 << 12, np.uint64), np.zeros(65, np.int64)
-        self._signs, self._misses = np.empty(64 * _SIGN_WORDS, np.uint64), np.empty(64, np.int64)
-        self._found, self._shared = np.empty(64, np.int64), np.empty(64, np.int64)
+        self._signs, self._alike = np.empty(64 * _SIGN_WORDS, np.uint64), np.zeros(64, np.uint8)
         self._note_places()
+
+    def __len__(self) -> int:
+        return self._count
 
     def add(self, text: bytes) -> int:
         """The number of a text, from 0 on."""
-        number = len(self.sizes)
+        number = self._count
         first = int(self._offsets[number])
         self._make_room(first + len(text))
-        sets, _, signs, _ = self._given
+        sets, _, signs = self._given
         given = (text, len(text), self._marks, self._run, sets + 8 * first, signs + 8 * _SIGN_WORDS * number)
-        size = library().hash_runs(*given)
-        self._offsets[number + 1], self._misses[number] = first + size, size - int(self._share * size)
-        self.sizes.append(size)
+        self._offsets[number + 1] = first + library().hash_runs(*given)
+        library().mark_alike(*self._given, number, self._share, self._alike_at)
+        self._count += 1
         return number
 
-    def compared(self, text: bytes, *, most: int) -> tuple[int, list[tuple[int, float]] | None]:
-        """The number of a new text, and those before it that are `alike`."""
-        number = self.add(text)
-        return number, self.alike(number, most=most)
+    def are_alike(self, numbers: Sequence[int]) -> list[bool]:
+        """Whether each of some texts shares more than so much of the shorter one's runs with any other."""
+        found: list[bool] = self._alike[: self._count][numbers].astype(bool).tolist()
+        return found
 
-    def alike(
-        self, number: int, others: array[int] | None = None, *, most: int | None = None
-    ) -> list[tuple[int, float]] | None:
-        """Those of some texts that share at least about so much of the shorter one's runs with this, and how much.
-
-        Without `others` those before it; None where they are more than `most`.
+    def most_alike(self, number: int, document: int, kept: KeptTexts) -> tuple[int, float] | None:
+        """The place of the text among those that are kept, of other documents, that shares the most, the first of
+        equals, and how much; None where none shares enough.
         """
-        texts, count = len(self.sizes), number if others is None else len(others)
-        if not 0 <= number < texts or count > texts:
-            raise ValueError(f"{count} others of {texts} texts can't be compared with text {number}")
-        if others and not 0 <= min(others) <= max(others) < texts:
-            raise ValueError(f"there are {texts} texts, and others were asked for")
-        at = None if others is None else others.buffer_info()[0]
-        made = library().alike_sets(*self._given, number, at, count, count if most is None else most, *self._out)
-        if most is not None and made > most:
-            return None
-        if not made:
-            return []
-        found, shared = self._found[:made], self._shared[:made]
-        shorter = np.minimum(self._offsets[found + 1] - self._offsets[found], self.sizes[number])
-        return list(zip(found.tolist(), (shared / shorter).tolist(), strict=True))
+        if not 0 <= number < self._count or kept.most >= self._count:
+            raise ValueError(f"there are {self._count} texts, and others were asked for")
+        given = (number, document, kept.numbers.buffer_info()[0], kept.documents.buffer_info()[0], len(kept.numbers))
+        place = library().most_alike(*self._given, *given, self._share, self._overlap_at)
+        return None if place < 0 else (place, float(self._overlap[0]))
 
     def _make_room(self, hashes: int) -> None:
         """For one more text, and so many hashes in all."""
-        is_full = len(self.sizes) == len(self._misses)
+        is_full = self._count == len(self._alike)
         if hashes <= len(self._sets) and not is_full:
             return
         while hashes > len(self._sets):
@@ -88,20 +78,31 @@ class RunSets:
         if is_full:
             self._offsets = np.concatenate((self._offsets, self._offsets[1:]))
             self._signs = np.concatenate((self._signs, self._signs))
-            self._misses, self._found, self._shared = (
-                np.concatenate((each, each)) for each in (self._misses, self._found, self._shared)
-            )
+            self._alike = np.concatenate((self._alike, np.zeros_like(self._alike)))
         self._note_places()
 
     def _note_places(self) -> None:
-        """Where the kernel finds all of it."""
-        self._given = (
-            address_of(self._sets),
-            address_of(self._offsets),
-            address_of(self._signs),
-            address_of(self._misses),
-        )
-        self._out = (address_of(self._found), address_of(self._shared))
+        """Where the kernels find all of it."""
+        self._given = (address_of(self._sets), address_of(self._offsets), address_of(self._signs))
+        self._alike_at = address_of(self._alike)
+        self._overlap = np.zeros(1)
+        self._overlap_at = address_of(self._overlap)
+
+
+class KeptTexts:
+    """Texts of some sets of runs that are kept, each with the number of its document, or -1 where it has none."""
+
+    def __init__(self) -> None:
+        self.numbers, self.documents = array("q"), array("q")
+        self.most = -1  # of the numbers
+
+    def add(self, number: int, document: int) -> None:
+        """One more."""
+        if number < 0:
+            raise ValueError(f"texts are numbered from 0 on, not {number}")
+        self.numbers.append(number)
+        self.documents.append(document)
+        self.most = max(self.most, number)
 
 
 def sign_words(

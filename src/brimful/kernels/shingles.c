@@ -95,34 +95,64 @@ static inline int is_apart(const uint64_t *one, const uint64_t *other, int64_t m
     return 0;
 }
 
-/* Those of `count` other sets that share all but misses[s] hashes with set `number`, s being the shorter of the two, in
- * their order; and how many they share. Set i is sets[offsets[i]] to sets[offsets[i + 1] - 1], ascending; without
- * `others` they are the first so many. `found` and `shared` have room for `count`. Returns how many, and looks no
- * further where they are more than `most`. */
-EXPORT int64_t alike_sets(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, const int64_t *misses,
-                          int64_t number, const int64_t *others, int64_t count, int64_t most, int64_t *found,
-                          int64_t *shared)
+typedef struct {
+    const uint64_t *sets; /* set i is sets[offsets[i]] to sets[offsets[i + 1] - 1], ascending */
+    const int64_t *offsets;
+    const uint64_t *signs;
+} Sets;
+
+/* How much of the shorter of two sets the other has, where that is more than `least`; else `least`. */
+static double shared_above(const Sets *all, int64_t one, int64_t other, double least)
 {
-    int64_t made = 0, own = offsets[number + 1] - offsets[number];
-    for (int64_t place = 0; place < count && made <= most; place++) {
-        int64_t other = others ? others[place] : place, size = offsets[other + 1] - offsets[other];
-        int64_t flip = (other ^ number) & -(int64_t)(size < own); /* no branch: which is shorter is anybody's guess */
-        int64_t small = number ^ flip, large = other ^ flip;
-        if (is_apart(signs + small * SIGN_WORDS, signs + large * SIGN_WORDS, misses[small]))
+    const uint64_t *sets = all->sets;
+    const int64_t *offsets = all->offsets;
+    int64_t own = offsets[one + 1] - offsets[one], size = offsets[other + 1] - offsets[other];
+    int64_t flip = (other ^ one) & -(int64_t)(size < own); /* no branch: which is shorter is anybody's guess */
+    int64_t small = one ^ flip, large = other ^ flip;
+    size = size < own ? size : own;
+    int64_t most = size - (int64_t)(least * (double)size), missing = 0, same = 0;
+    if (is_apart(all->signs + small * SIGN_WORDS, all->signs + large * SIGN_WORDS, most))
+        return least;
+    int64_t at = offsets[large], end = offsets[large + 1];
+    for (int64_t each = offsets[small]; each < offsets[small + 1] && missing <= most; each++) {
+        while (at < end && sets[at] < sets[each])
+            at++;
+        if (at < end && sets[at] == sets[each])
+            same++;
+        else
+            missing++;
+    }
+    double shared = missing <= most && same ? (double)same / (double)size : least;
+    return shared > least ? shared : least;
+}
+
+/* Mark set `number` and those before it that share more than `share` of the shorter one with it. */
+EXPORT void mark_alike(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, int64_t number, double share,
+                       uint8_t *marks)
+{
+    const Sets all = {sets, offsets, signs};
+    for (int64_t other = 0; other < number; other++)
+        if (!(marks[other] && marks[number]) && shared_above(&all, number, other, share) > share)
+            marks[other] = marks[number] = 1;
+}
+
+/* Which of `count` other sets shares the most with set `number`, the first of equals, and how much; -1 where none shares
+ * more than `share`. Those of its own document, if that is 0 or more, are passed over. */
+EXPORT int64_t most_alike(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, int64_t number,
+                          int64_t document, const int64_t *others, const int64_t *documents, int64_t count, double share,
+                          double *overlap)
+{
+    const Sets all = {sets, offsets, signs};
+    int64_t best = -1;
+    *overlap = share;
+    for (int64_t place = 0; place < count && *overlap < 1; place++) {
+        if (document >= 0 && documents[place] == document)
             continue;
-        int64_t missing = 0, same = 0, at = offsets[large], end = offsets[large + 1];
-        for (int64_t each = offsets[small]; each < offsets[small + 1] && missing <= misses[small]; each++) {
-            while (at < end && sets[at] < sets[each])
-                at++;
-            if (at < end && sets[at] == sets[each])
-                same++;
-            else
-                missing++;
-        }
-        if (missing <= misses[small] && same) {
-            found[made] = other;
-            shared[made++] = same;
+        double shared = shared_above(&all, number, others[place], *overlap);
+        if (shared > *overlap) {
+            *overlap = shared;
+            best = place;
         }
     }
-    return made;
+    return best;
 }

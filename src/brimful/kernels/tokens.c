@@ -224,6 +224,9 @@ static int64_t past_letters(const Vocabulary *words, const uint8_t *text, int64_
 static int64_t past_cased_word(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at, Character first)
 {
     int is_prefix = first.kind == SPACE || is_sign(first.kind);
+    Character next = is_prefix ? character_at(words, text, size, first.end) : first;
+    if (!is_letter(next.kind) && next.kind != MARK && first.kind != MARK)
+        return at;
     for (int lower = 1; lower >= 0; lower--) {
         if (is_prefix) {
             int64_t end = past_letters(words, text, size, first.end, lower);
@@ -270,6 +273,24 @@ static int64_t past_space(const Vocabulary *words, const uint8_t *text, int64_t 
     return end == size || last == at ? end : last;
 }
 
+/* Behind a word of ASCII letters, capitals first, with one blank or sign before it, where whatever follows ends it by
+ * both patterns, as most pieces are; `at` where there is none. */
+static inline int64_t past_plain_word(const uint8_t *ascii, const uint8_t *text, int64_t size, int64_t at)
+{
+    int64_t begin = at, end;
+    if (text[at] < 0x80 && (ascii[text[at]] == SPACE || ascii[text[at]] == SIGN) && text[at] != '\'')
+        begin++;
+    for (end = begin; end < size && text[end] < 0x80 && ascii[text[end]] == UPPER;)
+        end++;
+    while (end < size && text[end] < 0x80 && ascii[text[end]] == LOWER)
+        end++;
+    if (end == begin)
+        return at;
+    if (end < size && (text[end] >= 0x80 || text[end] == '\'' || is_letter(ascii[text[end]]) || ascii[text[end]] == MARK))
+        return at;
+    return end;
+}
+
 /* Behind the piece that begins here; -1 where something is met that is not told. */
 static int64_t past_piece(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at, int is_cased)
 {
@@ -304,46 +325,100 @@ static int64_t past_piece(const Vocabulary *words, const uint8_t *text, int64_t 
     return end;
 }
 
+/* ---- short pieces, which come again and again: what each counts is remembered, since to look it up waits for memory.
+ *
+ * An entry is one word, so that threads may write what others read: up to seven bytes of text, their number above
+ * them, and their tokens. */
+
+enum { SHORT_BYTES = 7, SHORT_BITS = 15, TOKENS_AT = 56, SIZE_AT = 59 };
+
+static inline uint64_t short_key(const uint8_t *piece, int64_t length, int64_t left)
+{
+    return masked(word_of(piece, left < 8 ? length : 8), length) | (uint64_t)length << SIZE_AT;
+}
+
+static inline uint64_t *short_entry(uint64_t *shorts, uint64_t key)
+{
+    return shorts + (key * 0x9E3779B97F4A7C15u >> (64 - SHORT_BITS));
+}
+
 /* The tokens of a text that is UTF-8, by the pattern of o200k (`is_cased`) or of cl100k; -1 where a character is of a
  * kind that is not known, or a piece is very long. */
-EXPORT int64_t count_tokens(const uint8_t *text, int64_t size, int64_t is_cased, const uint8_t *bytes,
-                            const int32_t *offsets, int64_t count, int64_t longest, const uint64_t *slots, int64_t bits,
-                            const uint16_t *pages, const uint8_t *kinds)
+static int64_t count_one(const Vocabulary *words, const uint8_t *text, int64_t size, int is_cased, uint64_t *shorts)
 {
-    const Vocabulary words = {bytes, offsets, count, longest, slots, bits, pages, kinds};
+    const uint8_t *ascii = words->kinds + ((uint32_t)words->pages[0] << PAGE_BITS);
     int64_t total = 0;
     for (int64_t at = 0; at < size;) {
         /* Pieces are looked up together: each look waits for memory, and theirs are asked for before they are needed. */
-        int64_t starts[TOGETHER + 1], pieces = 0;
+        int64_t starts[TOGETHER], ends[TOGETHER], pieces = 0;
         uint64_t hashes[TOGETHER];
-        for (starts[0] = at; pieces < TOGETHER && at < size; starts[++pieces] = at) {
-            int64_t end = past_piece(&words, text, size, at, (int)is_cased);
+        while (pieces < TOGETHER && at < size) {
+            int64_t end = past_plain_word(ascii, text, size, at);
+            if (end == at)
+                end = past_piece(words, text, size, at, is_cased);
             if (end <= at)
                 return UNTOLD;
-            hashes[pieces] = hash_of(text + at, end - at < longest ? end - at : longest);
-            __builtin_prefetch(slots + (hashes[pieces] >> (64 - bits)));
+            int64_t start = at, length = end - at;
             at = end;
+            if (length == 1) {
+                total++;
+                continue;
+            }
+            if (length <= SHORT_BYTES) {
+                uint64_t key = short_key(text + start, length, size - start);
+                uint64_t known = __atomic_load_n(short_entry(shorts, key), __ATOMIC_RELAXED);
+                if (((known ^ key) & ~((uint64_t)7 << TOKENS_AT)) == 0) {
+                    total += (int64_t)(known >> TOKENS_AT & 7);
+                    continue;
+                }
+            }
+            hashes[pieces] = hash_of(text + start, length < words->longest ? length : words->longest);
+            __builtin_prefetch(words->slots + (hashes[pieces] >> (64 - words->bits)));
+            starts[pieces] = start;
+            ends[pieces++] = end;
         }
         for (int64_t piece = 0; piece < pieces; piece++) {
-            uint64_t slot = slots[hashes[piece] >> (64 - bits)] & 0xFFFFFFFF;
-            __builtin_prefetch(offsets + slot); /* the one behind, mostly in the same line */
+            uint64_t slot = words->slots[hashes[piece] >> (64 - words->bits)] & 0xFFFFFFFF;
+            __builtin_prefetch(words->offsets + slot); /* the one behind, mostly in the same line */
         }
         for (int64_t piece = 0; piece < pieces; piece++) {
-            uint64_t slot = slots[hashes[piece] >> (64 - bits)] & 0xFFFFFFFF;
-            __builtin_prefetch(bytes + offsets[slot ? slot - 1 : 0]);
+            uint64_t slot = words->slots[hashes[piece] >> (64 - words->bits)] & 0xFFFFFFFF;
+            __builtin_prefetch(words->bytes + words->offsets[slot ? slot - 1 : 0]);
         }
         for (int64_t piece = 0; piece < pieces; piece++) {
             const uint8_t *begin = text + starts[piece];
-            int64_t length = starts[piece + 1] - starts[piece];
-            int64_t tokens = length == 1 || token_with(&words, begin, length, hashes[piece]) >= 0
-                                 ? 1
-                                 : count_pairs(&words, begin, length);
+            int64_t length = ends[piece] - starts[piece];
+            int64_t tokens = token_with(words, begin, length, hashes[piece]) >= 0 ? 1 : count_pairs(words, begin, length);
             if (tokens < 0)
                 return UNTOLD;
+            if (length <= SHORT_BYTES) {
+                uint64_t key = short_key(begin, length, size - starts[piece]);
+                __atomic_store_n(short_entry(shorts, key), key | (uint64_t)tokens << TOKENS_AT, __ATOMIC_RELAXED);
+            }
             total += tokens;
         }
     }
     return total;
+}
+
+/* The tokens of a text. `shorts` has 1 << 15 places, which are all zeros before the first call and are given to no other
+ * vocabulary. */
+EXPORT int64_t count_tokens(const uint8_t *text, int64_t size, int64_t is_cased, const uint8_t *bytes,
+                            const int32_t *offsets, int64_t count, int64_t longest, const uint64_t *slots, int64_t bits,
+                            const uint16_t *pages, const uint8_t *kinds, uint64_t *shorts)
+{
+    const Vocabulary words = {bytes, offsets, count, longest, slots, bits, pages, kinds};
+    return count_one(&words, text, size, (int)is_cased, shorts);
+}
+
+/* The same of many texts: text t is text[ends[t - 1]] to text[ends[t] - 1]. */
+EXPORT void count_each(const uint8_t *text, const int64_t *ends, int64_t texts, int64_t *counts, int64_t is_cased,
+                       const uint8_t *bytes, const int32_t *offsets, int64_t count, int64_t longest,
+                       const uint64_t *slots, int64_t bits, const uint16_t *pages, const uint8_t *kinds, uint64_t *shorts)
+{
+    const Vocabulary words = {bytes, offsets, count, longest, slots, bits, pages, kinds};
+    for (int64_t at = 0, start = 0; at < texts; start = ends[at++])
+        counts[at] = count_one(&words, text + start, ends[at] - start, (int)is_cased, shorts);
 }
 
 /* The number of the token that a text is, or -1. */

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from brimful.kernels import Places, library, places_of
 PAGE_CODES = 128
 """Code points of which one page of kinds tells."""
 
+_SHORTS = 1 << 15  # short pieces whose tokens are remembered
 _LETTERS = 128  # of ASCII
 _MANY_WORDS = 512
 
@@ -81,16 +83,25 @@ class TokenTable:
             raise ValueError("every code point needs its kind")
         codes = np.frombuffer(tokens, np.uint8)
         self._kept = (codes, offsets, slots, np.ascontiguousarray(pages), np.ascontiguousarray(kinds))
-        at = [each.ctypes.data for each in self._kept]
+        shorts = np.zeros(_SHORTS, np.uint64)
+        at = [each.ctypes.data for each in (*self._kept, shorts)]
         self._words = (at[0], at[1], len(offsets) - 1, int(np.diff(offsets).max()), at[2], bits)
         self._given = (int(is_cased), *self._words, *at[3:])
-        self.counting = Counting(library().count_tokens, self._given, self._kept)
+        self.counting = Counting(library().count_tokens, self._given, (*self._kept, shorts))
+        self._count_each = library().count_each
         self._find = library().find_token
 
     def count(self, text: bytes) -> int | None:
         """The tokens of a text that is UTF-8; None where that is not known."""
         found = self.counting.tell(text, len(text), *self._given)
         return found if found >= 0 else None
+
+    def count_each(self, texts: Sequence[bytes]) -> list[int]:
+        """The tokens of each of some texts; -1 where that is not known."""
+        ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
+        counts = np.empty(len(texts), np.int64)
+        self._count_each(b"".join(texts), ends.ctypes.data, len(texts), counts.ctypes.data, *self._given)
+        return counts.tolist()
 
     def find(self, text: bytes) -> int | None:
         """The number of the token that a text is."""

@@ -11,9 +11,10 @@ import json
 import math
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from brimful.corpus.documents import check_time
@@ -93,7 +94,7 @@ def plain(value: object, *, where: str, depth: int = _DEEPEST, copied: bool = Tr
     if is_dataclass(value) and not isinstance(value, type):
         return {
             name: item if _is_plain(item) else plain(item, where=f"{where}.{name}", depth=depth - 1, copied=copied)
-            for name, item in written_fields(value)
+            for name, item in written_fields(value).items()
         }
     if isinstance(value, Mapping):
         return _mapping(value, where, depth, copied=copied)
@@ -102,28 +103,32 @@ def plain(value: object, *, where: str, depth: int = _DEEPEST, copied: bool = Tr
     )
 
 
-def written_fields(value: DataclassInstance) -> Iterator[tuple[str, object]]:
-    """The fields of a dataclass that are written down."""
-    for name, unless_empty in _written(type(value)):
-        found = getattr(value, name)
-        if found or not unless_empty:
-            yield name, found
+def written_fields(value: DataclassInstance) -> dict[str, object]:
+    """The fields of a dataclass that are written down, in order."""
+    names, values_of, unless_empty = _written(type(value))
+    found = dict(zip(names, values_of(value), strict=True))
+    for name in unless_empty:
+        if not found[name]:
+            del found[name]
+    return found
 
 
 @cache
-def _written(kind: type[DataclassInstance]) -> tuple[tuple[str, bool], ...]:
-    """The fields of a dataclass that are written down, and whether only where they hold something."""
+def _written(
+    kind: type[DataclassInstance],
+) -> tuple[tuple[str, ...], Callable[[DataclassInstance], tuple[object, ...]], tuple[str, ...]]:
+    """The fields of a dataclass that are written down, what reads them, and which only where they hold something."""
     named = sorted((each for each in fields(kind) if not each.name.startswith("_")), key=lambda each: each.name)
-    return tuple((each.name, each.metadata == UNLESS_EMPTY) for each in named)
-
-
-def _fields_of(value: DataclassInstance) -> dict[str, object]:
-    return dict(written_fields(value))
+    names = tuple(each.name for each in named)
+    unless_empty = tuple(each.name for each in named if each.metadata == UNLESS_EMPTY)
+    if len(names) > 1:
+        return names, attrgetter(*names), unless_empty
+    return names, lambda value: tuple(getattr(value, name) for name in names), unless_empty
 
 
 # What `plain` gives has its keys in order, and ends.
 _JSON = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"), default=_fields_of
+    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"), default=written_fields
 )
 
 

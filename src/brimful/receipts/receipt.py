@@ -235,7 +235,7 @@ class Receipt:
 
     def hashed(self) -> Hash:
         """The hash over everything but the id itself, the question's text and the run's own facts."""
-        inside = {name: value for name, value in written_fields(self) if name not in _OUTSIDE}
+        inside = {name: value for name, value in written_fields(self).items() if name not in _OUTSIDE}
         return hash_of(canonical(inside))
 
     def without_question(self) -> Receipt:

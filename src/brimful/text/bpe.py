@@ -10,7 +10,7 @@ from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Any, final
 from unicodedata import category, normalize
 
 from brimful.errors import MissingPartError, install
@@ -235,9 +235,55 @@ class BpeCounter:
             return measure
         if not text.isascii():
             fitting.utf8(text)  # says where it can't be counted
-        measure = BpeMeasure.of(self, text)
+        head, inside, tail = _cut_at_joints(text)
+        measure = BpeMeasure(self, head, self.short_run(inside) if inside else 0, tail)
         self._measured = text, measure
         return measure
+
+    def measures(self, texts: Sequence[str]) -> list[BpeMeasure]:
+        """The measure of each text; what is between their joints is counted together."""
+        for text in texts:
+            text.isascii() or fitting.utf8(text)
+        cuts = [_cut_at_joints(text) for text in texts]
+        self._learn([inside for _, inside, _ in cuts])
+        return [BpeMeasure(self, head, self.short_run(inside), tail) for head, inside, tail in cuts]
+
+    def _learn(self, texts: Iterable[str]) -> None:
+        """Remember what `run` says of some texts, counted together."""
+        if self._word_by_word or (table := table_of(self.name)) is None:
+            return
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._memory and len(text) <= _SHORT]
+        if len(fresh) > 1:
+            for text, tokens in zip(fresh, table.count_each([text.encode() for text in fresh]), strict=True):
+                if tokens >= 0:
+                    self._memory.keep(text, tokens)
+
+    def row(self, pieces: Iterable[Any]) -> BpeMeasure:
+        """The measure of texts one after the other, of measures and of short texts that were not measured.
+
+        >>> counter = BpeCounter("o200k_base")
+        >>> counter.row(["Fills the con", counter.measure("text to the"), " brim."]).tokens
+        8
+        """
+        head, inner, tail = "", 0, ""
+        has_joint = False
+        try:
+            for piece in pieces:
+                if type(piece) is str:
+                    tail += piece
+                    continue
+                _, first, more, last = _in_parts(piece)
+                if last is None:
+                    tail += first
+                elif has_joint:
+                    inner += self.short_run(tail + first) + more
+                    tail = last
+                else:
+                    has_joint, head, inner, tail = True, tail + first, more, last
+        except UnicodeEncodeError:
+            fitting.utf8(tail + first)
+            raise
+        return BpeMeasure(self, head, inner, tail) if has_joint else self.measure(tail)
 
     def _tokens_of_word(self, word: str) -> int:
         return self._length(self._lead + word) - len(self._lead)
@@ -250,6 +296,19 @@ def _parts(text: str) -> Iterator[str]:
         yield text[start:end]
         start = end
     yield text[start:] if start else text
+
+
+def _cut_at_joints(text: str) -> tuple[str, str, str | None]:
+    """A text up to its first joint, from there to its last one, and from there on; all of it where it has none.
+
+    >>> _cut_at_joints("to the brim"), _cut_at_joints("brimful")
+    (('to', ' the', ' brim'), ('brimful', '', None))
+    """
+    start = next_joint(text)
+    if not start:
+        return text, "", None
+    end = last_joint(text)
+    return text[:start], text[start:end], text[end:]
 
 
 @final
@@ -267,15 +326,6 @@ class BpeMeasure:
         self._inner = inner
         self._tail = tail
         self._tokens: int | None = None
-
-    @classmethod
-    def of(cls, counter: BpeCounter, text: str) -> Self:
-        """The measure of a text not measured yet."""
-        start = next_joint(text)
-        if not start:
-            return cls(counter, text, 0, None)
-        end = last_joint(text)
-        return cls(counter, text[:start], counter.short_run(text[start:end]) if start < end else 0, text[end:])
 
     @property
     def inner(self) -> int:
@@ -319,26 +369,7 @@ class BpeMeasure:
 
 
 _Parts = tuple[BpeCounter, str, int, str | None]
-_in_parts: Callable[[BpeMeasure], _Parts] = attrgetter("_counter", "_head", "_inner", "_tail")
-
-
-def tokens_in_row(measures: Iterable[BpeMeasure]) -> int:
-    """The tokens of texts one after the other, as their sum has them: no measure is made where texts have joints.
-
-    >>> counter = BpeCounter("o200k_base")
-    >>> tokens_in_row(counter.measure(text) for text in ("Fills the con", "text to the", " brim."))
-    8
-    """
-    first, *others = measures
-    counter, head, inner, tail = _in_parts(first)
-    for other in others:
-        of_other, between, more, end = _in_parts(other)
-        if tail is not None and end is not None and of_other is counter:
-            inner += counter.short_run(tail + between) + more
-            tail = end
-        else:
-            _, head, inner, tail = _in_parts(BpeMeasure(counter, head, inner, tail) + other)
-    return BpeMeasure(counter, head, inner, tail).tokens
+_in_parts: Callable[[Any], _Parts] = attrgetter("_counter", "_head", "_inner", "_tail")
 
 
 @final
@@ -405,12 +436,16 @@ class _Memory(dict[str, int]):
     def __missing__(self, text: str) -> int:
         tokens = self._count(text)
         if len(text) <= _SHORT:
-            self._characters += len(text)
-            if len(self) >= _REMEMBERED or self._characters > _REMEMBERED_CHARACTERS:
-                self.clear()
-                self._characters = len(text)
-            self[text] = tokens
+            self.keep(text, tokens)
         return tokens
+
+    def keep(self, text: str, tokens: int) -> None:
+        """Remember what was counted of a short text."""
+        self._characters += len(text)
+        if len(self) >= _REMEMBERED or self._characters > _REMEMBERED_CHARACTERS:
+            self.clear()
+            self._characters = len(text)
+        self[text] = tokens
 
 
 @cache

@@ -6,14 +6,14 @@ many tokens, which prefix fits, what does a slice of this document cost, what do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import add
-from typing import Protocol, Self, final, runtime_checkable
+from typing import Any, Protocol, Self, final, runtime_checkable
 
 from brimful.errors import SettingError
 from brimful.text import joints
-from brimful.text.bpe import BpeCounter, BpeMeasure, tokens_in_row
+from brimful.text.bpe import BpeCounter, BpeMeasure
 from brimful.text.spans import back_to_code_point
 from brimful.text.token_tables import CASED
 
@@ -26,10 +26,11 @@ __all__ = [
     "TokenCounter",
     "counting",
     "cuts_at_own_lines",
-    "extended",
+    "in_row",
+    "inner_tokens",
     "least_tokens",
-    "together",
-    "tokens_of_all",
+    "measures_of",
+    "surely_tokens",
 ]
 
 
@@ -44,25 +45,24 @@ class Measure(Protocol):
         """The cost of this text followed by the other, exactly."""
 
 
-def together(*measures: Measure | None) -> Measure | None:
-    """The cost of texts one after the other; None stands for no text."""
-    there = [measure for measure in measures if measure is not None]
-    return reduce(add, there) if there else None
+def in_row(counter: TokenCounter, pieces: Iterable[Measure | str]) -> Measure:
+    """The cost of texts one after the other; short ones need not be measured before.
+
+    >>> counter = BpeCounter("o200k_base")
+    >>> in_row(counter, ["Fills the context ", counter.measure("to the brim.")]).tokens
+    8
+    """
+    if isinstance(counter, BpeCounter | EstimatedCounter):
+        return counter.row(pieces)
+    found = [counter.measure(piece) if isinstance(piece, str) else piece for piece in pieces if piece != ""]
+    return reduce(add, found) if found else counter.measure("")
 
 
-def tokens_of_all(*measures: Measure | None) -> int:
-    """The tokens of texts one after the other."""
-    there = [measure for measure in measures if measure is not None]
-    same = [measure for measure in there if isinstance(measure, BpeMeasure)]
-    if same and len(same) == len(there):
-        return tokens_in_row(same)
-    return reduce(add, there).tokens if there else 0
-
-
-def extended(measure: Measure, counter: TokenCounter, *, above: str, below: str) -> Measure:
-    """The cost of a text that was measured, with some more before it and behind it."""
-    pieces = (counter.measure(above) if above else None, measure, counter.measure(below) if below else None)
-    return reduce(add, (piece for piece in pieces if piece is not None))
+def measures_of(counter: TokenCounter, texts: Sequence[str]) -> Sequence[Measure]:
+    """The cost of each of some texts, counted together where that takes less."""
+    if isinstance(counter, BpeCounter | EstimatedCounter):
+        return counter.measures(texts)
+    return [counter.measure(text) for text in texts]
 
 
 class PreparedText(Protocol):
@@ -158,11 +158,6 @@ class EstimatedCounter:
         """The estimate for a whole text."""
         return _largest((counter.count(text) for counter in self._counters), self._percents)
 
-    def least(self, text: str) -> int:
-        """What a text adds at least to the estimate, wherever it is put in."""
-        shares = zip(self._counters, self._percents, strict=True)
-        return min(counter.measure(text).inner * percent // 100 for counter, percent in shares)
-
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
         """The text if it fits, else its longest prefix with the marker behind it that does."""
         text = joints.surely_too_long(self, text, max_tokens)
@@ -175,6 +170,21 @@ class EstimatedCounter:
     def measure(self, text: str) -> Measure:
         """The measures of every count that the estimate is made of."""
         return _EstimatedMeasure(tuple(counter.measure(text) for counter in self._counters), self._percents)
+
+    def measures(self, texts: Sequence[str]) -> list[Measure]:
+        """The same of each text."""
+        columns = [counter.measures(texts) for counter in self._counters]
+        return [_EstimatedMeasure(parts, self._percents) for parts in zip(*columns, strict=True)]
+
+    def row(self, pieces: Iterable[Measure | str]) -> Measure:
+        """The measure of texts one after the other, of every count."""
+        columns: list[list[Any]] = [[] for _ in self._counters]
+        for piece in pieces:
+            parts = piece.parts if isinstance(piece, _EstimatedMeasure) else [piece] * len(columns)
+            for column, part in zip(columns, parts, strict=True):
+                column.append(part)
+        rows = map(BpeCounter.row, self._counters, columns)
+        return _EstimatedMeasure(tuple(rows), self._percents)
 
 
 def counting(name: str, function: Callable[[str], int]) -> TokenCounter:
@@ -198,11 +208,21 @@ def least_tokens(counter: TokenCounter, text: str) -> int:
     >>> least_tokens(BpeCounter("o200k_base"), "Fills the context to the brim.")
     5
     """
-    if isinstance(counter, BpeCounter):
-        return counter.measure(text).inner
-    if isinstance(counter, EstimatedCounter):
-        return counter.least(text)
-    return 0
+    return inner_tokens(counter.measure(text)) if isinstance(counter, BpeCounter | EstimatedCounter) else 0
+
+
+def inner_tokens(measure: Measure) -> int:
+    """The same of a text that was measured."""
+    return measure.inner if isinstance(measure, BpeMeasure | _EstimatedMeasure) else 0
+
+
+def surely_tokens(counter: TokenCounter, text: str) -> int:
+    """The same without counting anything, and mostly fewer: between two joints is a token or more.
+
+    >>> surely_tokens(BpeCounter("o200k_base"), "Fills the context to the brim.")
+    5
+    """
+    return joints.joints_at_least(text) - 1 if isinstance(counter, BpeCounter) else 0
 
 
 def cuts_at_own_lines(counter: TokenCounter) -> bool:
@@ -264,20 +284,25 @@ class _ApproximateMeasure:
 
 @final
 class _EstimatedMeasure:
-    __slots__ = ("_parts", "_percents")
+    __slots__ = ("_percents", "parts")
 
-    def __init__(self, parts: tuple[Measure, ...], percents: tuple[int, ...]) -> None:
-        self._parts = parts
+    def __init__(self, parts: tuple[BpeMeasure, ...], percents: tuple[int, ...]) -> None:
+        self.parts = parts
         self._percents = percents
 
     @property
     def tokens(self) -> int:
-        return _largest((part.tokens for part in self._parts), self._percents)
+        return _largest((part.tokens for part in self.parts), self._percents)
+
+    @property
+    def inner(self) -> int:
+        """What it adds at least to an estimate, wherever it is put in."""
+        return min(part.inner * percent // 100 for part, percent in zip(self.parts, self._percents, strict=True))
 
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, _EstimatedMeasure) or other._percents != self._percents:
             return NotImplemented
-        return type(self)(tuple(map(add, self._parts, other._parts)), self._percents)
+        return type(self)(tuple(map(add, self.parts, other.parts)), self._percents)
 
 
 @final
