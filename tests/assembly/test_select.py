@@ -182,7 +182,7 @@ def test_what_is_over_by_its_text_alone_does_not_fit(pieces, cuts, name, form, m
     for low, high, before in ((first, end, True), (start, last, False)):
         added = page.text(low, start) if before else page.text(end, high)
         available = layout.tokens + spare
-        if added and layout.is_over(windows[0], added, before=before, available=available):
+        if added and layout.is_over_by_text(windows[0], added, before=before, available=available):
             grown = windows[0].resized(low, high)
             assert not layout.put(0, 0, grown, available=available)
 
@@ -194,9 +194,9 @@ def test_most_that_is_over_is_told_by_its_text():
     window = Window.cut(page, 170, 340)
     layout.lay_out([("tea.txt", [window])])
     told = [
-        layout.is_over(window, "The pot is warm. ", before=before, available=layout.tokens + spare)
+        layout.is_over_by_text(window, "The pot is warm. ", before=before, available=layout.tokens + spare)
         for before, spare in ((False, 4), (False, 5), (True, 1), (True, 5))
     ]
     assert told == [True, False, True, False]
     whole = Window.cut(page, 17, 340)
-    assert not layout.is_over(whole, "The pot is warm. ", before=True, available=layout.tokens)
+    assert not layout.is_over_by_text(whole, "The pot is warm. ", before=True, available=layout.tokens)

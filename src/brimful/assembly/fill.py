@@ -304,7 +304,9 @@ class Page:
         """Whether a window fits that begins earlier or ends later."""
         first, last = (start, stretch.start) if start < stretch.start else (stretch.end, end)
         added = stretch.source.content[first:last].decode()
-        if self._layout.is_over(stretch.window, added, before=first == start, available=self._available):
+        if self._layout.is_surely_over(stretch.window, added, available=self._available):
+            return None
+        if self._layout.is_over_by_text(stretch.window, added, before=first == start, available=self._available):
             return None
         return self._fits(stretch, start, end)
 

@@ -15,16 +15,7 @@ from brimful.assembly.dedupe import by_order
 from brimful.assembly.formats import Form, Fragment, Showing
 from brimful.classes import NamedTuple, dataclass
 from brimful.settings import PackSettings
-from brimful.text.tokens import (
-    Measure,
-    TokenCounter,
-    cuts_at_own_lines,
-    in_row,
-    inner_tokens,
-    least_tokens,
-    measures_of,
-    surely_tokens,
-)
+from brimful.text.tokens import Measure, TokenCounter, cuts_at_own_lines, in_row, least_tokens, measures_of
 from brimful.windows.window import Cluster, Window, goes_on_after, goes_on_before, touching
 
 # ---- order: In which order do windows compete, and in which are they read?
@@ -336,29 +327,20 @@ class Layout:
             return None
         return self._row(self._form.block_separator if block > self._first else "", *parts)
 
-    def is_over(self, window: Window, added: str, *, before: bool, available: int) -> bool:
+    def is_surely_over(self, window: Window, added: str, *, available: int) -> bool:
         """Whether a window that is laid out can't grow by some text: most can't, and need not be written to know it.
 
         What growing may save is its edges and its seams; the rest of the text stays, and what is inside the added
-        text comes to it. What is told by the number of its joints need not be counted.
+        text comes to it.
         """
         room = available - self.tokens
         if len(added) <= room:
             return False
-        least = surely_tokens(self._counter, added)
-        if self._is_over_anyhow(window, least, room=room):
-            return True
-        if self._is_over_by_text(window, added, least=least, before=before, room=room):
-            return True
-        return self._is_over_anyhow(window, least_tokens(self._counter, added), room=room)
-
-    def _is_over_anyhow(self, window: Window, least: int, *, room: int) -> bool:
-        """Whether so many tokens more are too many for a window, whatever becomes of its edges and its seams."""
-        least -= _EDGE_TOKENS
+        least = least_tokens(self._counter, added) - _EDGE_TOKENS
         return least > room and least - self._seams(window) > room
 
-    def _is_over_by_text(self, window: Window, added: str, *, least: int, before: bool, room: int) -> bool:
-        """Whether a window can't grow by some text because of what that text costs alone.
+    def is_over_by_text(self, window: Window, added: str, *, before: bool, available: int) -> bool:
+        """Whether a window that is laid out can't grow by some text because of what that text costs alone.
 
         What stands around a window's text are lines that end with `]` and begin with `[`, which no token crosses. While
         the document goes on beyond the text and its seams stay as they are, these lines stay too, but for the numbers
@@ -370,14 +352,10 @@ class Layout:
         said = added + text if before else text + added
         if text[:1] in _TAKEN_IN or said[:1] in _TAKEN_IN:
             return False
-        room += _NUMBER_TOKENS * before
-        known = self.cost_of_text(window)
-        written = self._row(known, "\n").tokens
-        if least - written + inner_tokens(known) <= room:
-            more = self._counter.measure(added)
-            grown = self._row(more, known, "\n") if before else self._row(known, more, "\n")
-            if grown.tokens - written <= room:
-                return False
+        known, more = self.cost_of_text(window), self._counter.measure(added)
+        grown = self._row(more, known, "\n") if before else self._row(known, more, "\n")
+        if self.tokens + grown.tokens - self._row(known, "\n").tokens - _NUMBER_TOKENS * before <= available:
+            return False
         size = len(added.encode())
         first, last = window.start - size * before, window.end + size * (not before)
         goes_on = goes_on_before(document, first) if before else goes_on_after(document, last)

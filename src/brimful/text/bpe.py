@@ -191,7 +191,7 @@ class BpeCounter:
         self._lead = "a" if vocabulary in _SPACE_FIRST else ""
         self._word_by_word = vocabulary in _WORD_BY_WORD
         self._memory = _Memory(self._tokens_of_word if self._word_by_word else self.run)
-        self._measured: tuple[str, BpeMeasure | None] = ("", None)  # the last one
+        self._measured: tuple[str, _BpeMeasure | None] = ("", None)  # the last one
         # What `run` says, remembered if the text is short.
         self.short_run: Callable[[str], int] = self.run if self._word_by_word else self._memory.__getitem__
 
@@ -228,7 +228,7 @@ class BpeCounter:
         """The text's joints, some 64 characters apart, with the tokens up to each."""
         return _BpeText(self, text)
 
-    def measure(self, text: str) -> BpeMeasure:
+    def measure(self, text: str) -> _BpeMeasure:
         """The text's ends up to their nearest joints, and the tokens between."""
         before, measure = self._measured
         if text is before and measure is not None:  # who asks for a bound first asks for all of it then
@@ -236,17 +236,17 @@ class BpeCounter:
         if not text.isascii():
             fitting.utf8(text)  # says where it can't be counted
         head, inside, tail = _cut_at_joints(text)
-        measure = BpeMeasure(self, head, self.short_run(inside) if inside else 0, tail)
+        measure = _BpeMeasure(self, head, self.short_run(inside) if inside else 0, tail)
         self._measured = text, measure
         return measure
 
-    def measures(self, texts: Sequence[str]) -> list[BpeMeasure]:
+    def measures(self, texts: Sequence[str]) -> list[_BpeMeasure]:
         """The measure of each text; what is between their joints is counted together."""
         for text in texts:
             text.isascii() or fitting.utf8(text)
         cuts = [_cut_at_joints(text) for text in texts]
         self._learn([inside for _, inside, _ in cuts])
-        return [BpeMeasure(self, head, self.short_run(inside), tail) for head, inside, tail in cuts]
+        return [_BpeMeasure(self, head, self.short_run(inside), tail) for head, inside, tail in cuts]
 
     def _learn(self, texts: Iterable[str]) -> None:
         """Remember what `run` says of some texts, counted together."""
@@ -258,7 +258,7 @@ class BpeCounter:
                 if tokens >= 0:
                     self._memory.keep(text, tokens)
 
-    def row(self, pieces: Iterable[Any]) -> BpeMeasure:
+    def row(self, pieces: Iterable[Any]) -> _BpeMeasure:
         """The measure of texts one after the other, of measures and of short texts that were not measured.
 
         >>> counter = BpeCounter("o200k_base")
@@ -283,7 +283,7 @@ class BpeCounter:
         except UnicodeEncodeError:
             fitting.utf8(tail + first)
             raise
-        return BpeMeasure(self, head, inner, tail) if has_joint else self.measure(tail)
+        return _BpeMeasure(self, head, inner, tail) if has_joint else self.measure(tail)
 
     def _tokens_of_word(self, word: str) -> int:
         return self._length(self._lead + word) - len(self._lead)
@@ -312,7 +312,7 @@ def _cut_at_joints(text: str) -> tuple[str, str, str | None]:
 
 
 @final
-class BpeMeasure:
+class _BpeMeasure:
     """A text as its head up to a joint, the tokens from there to a later joint, and its tail.
 
     Without a joint there is no tail. Adding re-reads only the tail of the one and the head of the other.
@@ -339,13 +339,13 @@ class BpeMeasure:
             self._tokens = self._count()
         return self._tokens
 
-    def __add__(self, other: BpeMeasure) -> BpeMeasure:
-        if type(other) is not BpeMeasure or other._counter is not self._counter:
+    def __add__(self, other: _BpeMeasure) -> _BpeMeasure:
+        if type(other) is not _BpeMeasure or other._counter is not self._counter:
             return NotImplemented
         counter, tail = self._counter, other._tail
         if self._tail is not None and tail is not None:  # most have joints
             inner = self._inner + counter.short_run(self._tail + other._head) + other._inner
-            return BpeMeasure(counter, self._head, inner, tail)
+            return _BpeMeasure(counter, self._head, inner, tail)
         if not other._head:
             return self
         if not self._head:
@@ -354,13 +354,13 @@ class BpeMeasure:
         # Neither a head nor a tail has a joint inside: where they meet is the only place for one.
         if self._tail is None:
             if not is_joint(self._head[-1] + other._head[0]):
-                return BpeMeasure(counter, self._head + other._head, inner, tail)
+                return _BpeMeasure(counter, self._head + other._head, inner, tail)
             if tail is None:
-                return BpeMeasure(counter, self._head, inner, other._head)
-            return BpeMeasure(counter, self._head, inner + counter.short_run(other._head), tail)
+                return _BpeMeasure(counter, self._head, inner, other._head)
+            return _BpeMeasure(counter, self._head, inner + counter.short_run(other._head), tail)
         if is_joint(self._tail[-1] + other._head[0]):
-            return BpeMeasure(counter, self._head, inner + counter.short_run(self._tail), other._head)
-        return BpeMeasure(counter, self._head, inner, self._tail + other._head)
+            return _BpeMeasure(counter, self._head, inner + counter.short_run(self._tail), other._head)
+        return _BpeMeasure(counter, self._head, inner, self._tail + other._head)
 
     def _count(self) -> int:
         # A head stands at the text's start, so it is counted as a text of its own.

@@ -80,29 +80,6 @@ def is_joint(pair: str) -> bool:
     return next_joint(pair) == 1
 
 
-# What a byte of ASCII is to a joint: a letter but for h, what may follow a letter behind a joint, another visible one.
-_LETTER, _AFTER, _VISIBLE = b"abc"
-_KINDS = bytearray(256)
-_KINDS[ord("!") : ord("~") + 1] = bytes([_VISIBLE]) * (ord("~") - ord("!") + 1)
-for _first, _last in ("AZ", "ag", "iz"):
-    _KINDS[ord(_first) : ord(_last) + 1] = bytes([_LETTER]) * (ord(_last) - ord(_first) + 1)
-for _byte in b'0123456789,.;:!?)]}"':
-    _KINDS[_byte] = _AFTER
-for _byte, _kind in zip(b"\n >", b"\n \0", strict=True):
-    _KINDS[_byte] = _kind
-_PAIRS = (b"a ", b"b ", b"c ", b"ab", b"a\n")
-
-
-def joints_at_least(text: str) -> int:
-    """How many joints a text has at least: those between characters of ASCII, save the rare ones.
-
-    >>> joints_at_least("to the brim, and (then) on")
-    7
-    """
-    kinds = text.encode().translate(_KINDS)
-    return sum(map(kinds.count, _PAIRS))
-
-
 def words(text: str) -> list[str]:
     """The text cut at every joint before a space.
 

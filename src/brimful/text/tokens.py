@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, final, runtime_checkable
 
 from brimful.errors import SettingError
 from brimful.text import joints
-from brimful.text.bpe import BpeCounter, BpeMeasure
+from brimful.text.bpe import BpeCounter
 from brimful.text.spans import back_to_code_point
 from brimful.text.token_tables import CASED
 
@@ -27,10 +27,8 @@ __all__ = [
     "counting",
     "cuts_at_own_lines",
     "in_row",
-    "inner_tokens",
     "least_tokens",
     "measures_of",
-    "surely_tokens",
 ]
 
 
@@ -158,6 +156,11 @@ class EstimatedCounter:
         """The estimate for a whole text."""
         return _largest((counter.count(text) for counter in self._counters), self._percents)
 
+    def least(self, text: str) -> int:
+        """What a text adds at least to the estimate, wherever it is put in."""
+        shares = zip(self._counters, self._percents, strict=True)
+        return min(counter.measure(text).inner * percent // 100 for counter, percent in shares)
+
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
         """The text if it fits, else its longest prefix with the marker behind it that does."""
         text = joints.surely_too_long(self, text, max_tokens)
@@ -208,21 +211,11 @@ def least_tokens(counter: TokenCounter, text: str) -> int:
     >>> least_tokens(BpeCounter("o200k_base"), "Fills the context to the brim.")
     5
     """
-    return inner_tokens(counter.measure(text)) if isinstance(counter, BpeCounter | EstimatedCounter) else 0
-
-
-def inner_tokens(measure: Measure) -> int:
-    """The same of a text that was measured."""
-    return measure.inner if isinstance(measure, BpeMeasure | _EstimatedMeasure) else 0
-
-
-def surely_tokens(counter: TokenCounter, text: str) -> int:
-    """The same without counting anything, and mostly fewer: between two joints is a token or more.
-
-    >>> surely_tokens(BpeCounter("o200k_base"), "Fills the context to the brim.")
-    5
-    """
-    return joints.joints_at_least(text) - 1 if isinstance(counter, BpeCounter) else 0
+    if isinstance(counter, BpeCounter):
+        return counter.measure(text).inner
+    if isinstance(counter, EstimatedCounter):
+        return counter.least(text)
+    return 0
 
 
 def cuts_at_own_lines(counter: TokenCounter) -> bool:
@@ -286,18 +279,13 @@ class _ApproximateMeasure:
 class _EstimatedMeasure:
     __slots__ = ("_percents", "parts")
 
-    def __init__(self, parts: tuple[BpeMeasure, ...], percents: tuple[int, ...]) -> None:
+    def __init__(self, parts: tuple[Measure, ...], percents: tuple[int, ...]) -> None:
         self.parts = parts
         self._percents = percents
 
     @property
     def tokens(self) -> int:
         return _largest((part.tokens for part in self.parts), self._percents)
-
-    @property
-    def inner(self) -> int:
-        """What it adds at least to an estimate, wherever it is put in."""
-        return min(part.inner * percent // 100 for part, percent in zip(self.parts, self._percents, strict=True))
 
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, _EstimatedMeasure) or other._percents != self._percents:
