@@ -179,3 +179,16 @@ def test_removing_what_is_not_there_says_so(brimful, store):
     assert done.out == ""
     assert done.err.startswith("nothing removed: none of ")
     assert "'no-such.md' (brimful ls lists them)" in done.err
+
+
+def test_removing_names_what_was_not_there_beside_what_was(brimful, store):
+    """A slip in one of several names is said, not passed over; JSON lists it."""
+    paths = brimful("ls", "--store", store).out.splitlines()
+    known = next(word for line in paths for word in line.split() if word.endswith(".md"))
+    done = brimful("remove", known, "no-such.md", "--store", store, "--dry-run")
+    assert done.code == 0
+    assert known in done.out
+    assert "is called 'no-such.md' (brimful ls lists them)" in done.err
+    assert "nothing removed" not in done.err
+    record = json.loads(brimful("remove", known, "no-such.md", "--store", store, "--dry-run", "--json").out)
+    assert (record["removed"], record["unknown"]) == ([known], ["no-such.md"])

@@ -263,15 +263,19 @@ def remove(*, paths: Sequence[str], store: str | None, dry_run: bool, as_json: b
     """Forget documents by their cited paths, by folder or by glob."""
     with open_store(store_to_ask(store)) as engine:
         known = engine.columns.documents.paths
-        chosen = sorted({path for wanted in paths for path in known if _names(wanted, path)})
+        named = {wanted: [path for path in known if _names(wanted, path)] for wanted in paths}
+        chosen = sorted({path for found in named.values() for path in found})
+        unknown = [wanted for wanted, found in named.items() if not found]
         if not dry_run:
             engine.remove(*chosen)
         if as_json:
-            give(records.as_json({"removed": chosen, "dry_run": dry_run, "root": engine.root}))
-        elif not chosen:
-            said = ", ".join(repr(each) for each in paths)
-            say(f"nothing removed: none of {len(known):,} documents is called {one_line(said)} (brimful ls lists them)")
-        else:
+            give(records.as_json({"removed": chosen, "unknown": unknown, "dry_run": dry_run, "root": engine.root}))
+            return FOUND if chosen else NOTHING
+        if unknown:
+            said = one_line(", ".join(map(repr, unknown)))
+            nothing = "" if chosen else "nothing removed: "
+            say(f"{nothing}none of {len(known):,} documents is called {said} (brimful ls lists them)")
+        if chosen:
             show("".join(f"{one_line(path)}\n" for path in chosen))
             verb = "would be removed" if dry_run else "removed; their files are as they were"
             say(f"{len(chosen)} of {len(known)} documents {verb}")
