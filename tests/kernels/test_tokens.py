@@ -109,7 +109,7 @@ def test_no_bytes_are_read_outside_of_a_text(tables, name, raw):
 @pytest.mark.parametrize("name", VOCABULARIES)
 @given(texts=st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=8), max_size=6).map("".join), max_size=6))
 def test_many_texts_are_counted_as_each_by_itself(tables, name, texts):
-    """Whatever was counted before, which is remembered of short pieces; what stands behind a text tells nothing of it."""
+    """Whatever was counted before, which is remembered of short pieces; what stands behind a text tells nothing."""
     table, count = tables[name]
     raw = [text.encode() for text in texts]
     told = table.count_each(raw)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from brimful.text.outline import KnownOutline, outline
 from brimful.text.structure import definitions_in
 
 SOURCES = {
@@ -652,3 +653,16 @@ def test_a_language_without_rules_has_no_definitions():
 def test_a_makefile_may_end_with_a_backslash():
     """A line that goes on at the end of a text goes on nowhere."""
     assert [found.name for found in definitions_in(b"all: tea \\", "make")] == ["all"]
+
+
+def test_what_stands_in_thousands_of_others_is_found_first():
+    """Those around a definition are made one after the other, not one within the making of another."""
+    code = b"struct s {\n" * 5_000
+    cuts = outline(code, kind="code", language="c")
+    page = KnownOutline(code, cuts.units, cuts.sections, kind="code", language="c", path="deep.c")
+    found = page.definitions_at(len(code) - 1)
+    assert len(found) > 2_000
+    assert found[len(found) - 1].qualified.count(".") == len(found) - 1
+    assert found[-1] is found[len(found) - 1]
+    with pytest.raises(IndexError):
+        found[len(found)]

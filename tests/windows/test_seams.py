@@ -327,3 +327,15 @@ def test_a_window_of_code_says_what_its_first_line_stands_in(first, last, trail)
     start = POURING.content.index(first.encode())
     end = POURING.content.index(last.encode(), start) + len(last) - (3 if last.endswith("def") else 0)
     assert [seam.text for seam in seams_for(POURING, Span(start, end))] == trail
+
+
+def test_of_thousands_of_signatures_above_a_window_the_innermost_are_shown():
+    """So a budget has room for the window itself, however deep it stands."""
+    code = b"struct s {\n" * 5_000 + b"int needle(int a) {\n  return a;\n"
+    page = Document("deep.c", code)
+    at = code.index(b"  return")
+    seams = seams_for(page, Span(at, len(code)))
+    assert len(seams) == 32
+    assert seams[-1].text == "int needle(int a)"
+    context = pack(inflate([Hit("deep.c", at, len(code), 1.0)], [page], budget=300), budget=300)
+    assert "return a;" in context.text

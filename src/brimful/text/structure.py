@@ -278,10 +278,14 @@ class Definitions(Sequence[Definition]):
     def __getitem__(self, at: int | slice) -> Definition | list[Definition]:
         if isinstance(at, slice):
             return [self[one] for one in range(*at.indices(len(self)))]
-        made = self._made.get(at)
-        if made is None:
-            made = self._made[at] = self._read(at)
-        return made
+        at = range(len(self))[at]
+        unmade, around = [], at
+        while around >= 0 and around not in self._made:  # a thousand of them may stand in each other
+            unmade.append(around)
+            around = int(self.rows[around, 4])
+        for one in reversed(unmade):
+            self._made[one] = self._read(one)
+        return self._made[at]
 
     def name(self, at: int) -> str:
         """What one of them is called."""
@@ -292,7 +296,7 @@ class Definitions(Sequence[Definition]):
         name, kind, owner = self._said(number)
         kind = "method" if kind == "function" and what & OWNED else kind
         qualified = f"{owner}.{name}" if owner else name
-        qualified = qualified if parent < 0 else f"{self[parent].qualified}.{qualified}"
+        qualified = qualified if parent < 0 else f"{self._made[parent].qualified}.{qualified}"
         remark = (doc, doc_end) if doc >= 0 else None
         return Definition(
             start, end, name, qualified, cast("DefinitionKind", kind), parent, signature, signature_end, remark

@@ -38,6 +38,7 @@ _LEAD_SHARE = 2
 _LEAST_LEAD_BYTES = 60
 """So long a header or lead-in is shown above the shortest row or item."""
 _MOST_HEADINGS = 3
+_MOST_SIGNATURES = 32  # of what encloses code, the innermost
 _MOST_HEADER_BYTES = 1_024
 """Of a table's header row: a longer one would crowd out the rows that it explains, and is left out."""
 _MOST_SIGNATURE_BYTES = 256
@@ -83,10 +84,12 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
     else:
         first = _SAID.search(document.content, span.start, span.end)
         begins = first.start() if first else span.start
+        around = [
+            block for block in document.outline.enclosing(begins, begins + 1) if block.kind in ("function", "class")
+        ]
         found += [
             ("signature", *_naming_line(document.content, block.signature_start, block.signature_end))
-            for block in document.outline.enclosing(begins, begins + 1)
-            if block.kind in ("function", "class")
+            for block in around[-_MOST_SIGNATURES:]
         ]
         if definitions and document.is_whole:
             names = used_definitions(document.content, span.start, span.end, document.outline.structure)
