@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from brimful.densify.densify import densify
+from brimful.densify.model import Stop
 from brimful.densify.models import model_for
-from brimful.densify.run import bound_parallel
+from brimful.densify.run import _lane, bound_parallel
 from brimful.densify.transport import Timeouts
 from brimful.errors import AuthError, ProviderError, RateLimitError, RefusedError, SettingError, UnavailableError
 from brimful.settings import DensifySettings
@@ -238,11 +239,21 @@ def test_ctrl_c_ends_calls_under_way(tmp_path):
     assert digest.remembered >= 3
 
 
+def test_the_bound_of_a_run_ends_with_it():
+    """While a call is under way its width holds for all; the next one decides anew."""
+    with _lane("here", 1).place(Stop()):
+        assert _lane("here", 8).width == 1
+    assert _lane("here", 8).width == 8
+
+
 def test_the_bound_can_be_changed():
     """An endpoint's bound holds for runs that ask for more."""
     with ScriptedProvider(limit=800) as provider:
         bound_parallel(provider.url, 1)
-        densify(story(100), provider.model(limit=800), settings=DensifySettings(parallel=8))
+        try:
+            densify(story(100), provider.model(limit=800), settings=DensifySettings(parallel=8))
+        finally:
+            bound_parallel(provider.url, 64)  # another provider may get the same port
     assert provider.most_at_once == 1
     with pytest.raises(SettingError, match="0 calls"):
         bound_parallel("x", 0)

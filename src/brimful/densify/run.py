@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from itertools import pairwise
 from typing import Literal, Self, TypeVar
+from weakref import WeakValueDictionary
 
 from blake3 import blake3
 
@@ -58,7 +59,8 @@ from brimful.text.strict_json import whole_characters
 
 _NEVER_AGAIN = (AuthError, ContextLimitError, QuotaError, RefusedError, RequestSizeError)
 _HOPELESS = frozenset({400, 404, 405, 410, 415, 422})
-_LANES: dict[str, _Lane] = {}
+_LANES: WeakValueDictionary[str, _Lane] = WeakValueDictionary()  # of the runs at work
+_BOUND: dict[str, _Lane] = {}  # those whose width was said for good
 _LANES_LOCK = threading.Lock()
 
 
@@ -91,11 +93,12 @@ def bound_parallel(endpoint: str, calls: int) -> None:
     if calls < 1:
         raise SettingError(f"{calls} calls at once get nothing done; give at least 1")
     with _LANES_LOCK:
-        _LANES.setdefault(endpoint, _Lane(calls)).width = calls
+        lane = _BOUND[endpoint] = _LANES.setdefault(endpoint, _Lane(calls))
+        lane.width = calls
 
 
 def _lane(endpoint: str, width: int) -> _Lane:
-    """The endpoint's lane; the first run decides its width, `bound_parallel` changes it."""
+    """The endpoint's lane; the first of the runs at work decides its width, `bound_parallel` changes it."""
     with _LANES_LOCK:
         return _LANES.setdefault(endpoint, _Lane(width))
 
