@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import brimful
+from tests import house
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "brimful"
@@ -58,6 +59,26 @@ def users() -> dict[str, set[Path]]:
         for name in re.findall(r"\w+", path.read_text(encoding="utf-8")):
             found[name].add(path)
     return found
+
+
+@pytest.fixture(scope="module")
+def figures():
+    """What this state has of each thing that house.toml bounds."""
+    return house.figures()
+
+
+def test_nothing_of_the_project_outgrows_its_bound(figures):
+    """What the project has of each thing is at most what house.toml says; delete something before more is added."""
+    limits = house.bounds()
+    assert figures.keys() == limits.keys()
+    assert {name: f"{n}, at most {limits[name]}" for name, n in figures.items() if n > limits[name]} == {}
+
+
+def test_bounds_only_fall(figures):
+    """A bound is no more than a hundredth above its figure, so what was deleted does not come back."""
+    limits = house.bounds()
+    loose = {name: f"lower it to {n}" for name, n in figures.items() if limits[name] - n > n // 100}
+    assert loose == {}, f"run `{house.LOWER}`"
 
 
 def test_a_public_name_is_used_outside_of_its_module(users):
