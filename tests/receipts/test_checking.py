@@ -14,8 +14,6 @@ from brimful.receipts.offline import ONLY_BY_ASKING
 from brimful.receipts.receipt import CitedSeam, Receipt, make_receipt
 from brimful.settings import FORMATS
 from brimful.store.sqlite import Entry, SqliteStore
-from brimful.text.vocabularies import tokens_for
-from brimful.windows.window import Seam
 from tests.receipts.test_receipt import CODE, TEA, context_of, documents, everything, receipt_of
 
 
@@ -60,52 +58,6 @@ def made(tmp_path_factory):
             receipts = Made((receipt_of(now, context), context.text) for context in contexts)
             receipts.now = now
             yield receipts
-
-
-SAID_BEFORE = {
-    "plain": (
-        "[DOC: guide.md line 5]\n[IN: Proxies]\nUse it.\n[... line 7]\nOr this.\n"
-        "[... line 9]\n[IN:]\nThen that.\n[...]\n"
-    ),
-    "markdown": (
-        "### guide.md line 5\n\n```in\nProxies\n```\n```markdown\nUse it.\n```\n[... line 7]\n"
-        "```markdown\nOr this.\n```\n[... line 9]\n```in nothing\n\n```\n```markdown\nThen that.\n```\n[...]\n"
-    ),
-    "xml": (
-        '<context>\n<document path="guide.md">\n<in>Proxies</in>\n<window lines="5">Use it.</window>\n[...]\n'
-        '<window lines="7">Or this.</window>\n[...]\n<nowhere/>\n<window lines="9">Then that.</window>\n[...]\n'
-        "</document>\n</context>\n"
-    ),
-}
-
-
-@pytest.mark.parametrize("form", sorted(SAID_BEFORE))
-def test_a_receipt_of_version_3_is_verified_by_its_own_rule(tmp_path, form):
-    """Where a trail was said once and its end was marked, the text is written again in that way, and only in that."""
-    page = Document(
-        "guide.md", "# Proxies\n\nTea.\n\nUse it.\n\nOr this.\n\nThen that.\n\nMore.\n", language="markdown"
-    )
-    words = (b"Use it.", b"Or this.", b"Then that.")
-    starts = [page.content.index(word) for word in words]
-    heading = (Seam("heading", 2, 9, "Proxies"),)
-    windows = [
-        replace(Window.cut(page, at, at + len(word)), seams=heading if word != words[-1] else ())
-        for at, word in zip(starts, words, strict=True)
-    ]
-    with SqliteStore(tmp_path / "store.db") as store:
-        store.add([Entry(page)])
-        with store.snapshot() as now:
-            context = pack(windows, budget=400, format=form, fill="relevant", trim=False)
-            made = make_receipt(context, question="How?", snapshot=now, settings={})
-            said = SAID_BEFORE[form]
-            tokens = tokens_for(made.model).count(said)
-            old = replace(made, version=3, context_hash=blake3(said.encode()).hexdigest(), tokens=tokens)
-            old = Receipt.from_json(replace(old, id=old.hashed()).to_json())
-            assert check_store(old, now, text=said) == []
-            assert "text" in kinds(check_store(old, now, text=context.text))
-            claimed = replace(old, version=4)
-            assert "receipt" in kinds(check_store(replace(claimed, id=claimed.hashed()), now, text=said))
-            assert check_store(made, now, text=context.text) == []
 
 
 def kinds(findings):

@@ -227,7 +227,7 @@ def forged(receipt, change):
     [
         (
             lambda shape: shape.update(version=1),
-            f"version: 1 is not known, this program reads versions 3 and {VERSION}",
+            f"version: 1 is not known, this program reads version {VERSION}",
         ),
         (lambda shape: shape.pop("tokens"), "tokens: this field is missing"),
         (lambda shape: shape.update(extra=1), "extra: no such field"),

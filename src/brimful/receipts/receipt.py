@@ -154,8 +154,6 @@ class CitedDigest:
 # question's text, which its hash stands for.
 
 VERSION = 4
-_READ = (3, VERSION)
-"""Versions that are read: 3 differs from 4 in where a text says the trail of a window."""
 MOST_OVERLAP = 8
 """Windows of one document show it so many times over, at most, beside what `most_shown` allows each: so the work of a
 check grows with the documents and the receipt, not with their product."""
@@ -201,7 +199,7 @@ class Receipt:
     @property
     def showing(self) -> Showing:
         """What its text tells of each window beside the window's own."""
-        return Showing(self.include_metadata, self.line_numbers, "each" if self.version == VERSION else "changes")
+        return Showing(self.include_metadata, self.line_numbers)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -223,8 +221,8 @@ class Receipt:
         """Read a receipt back. Whatever is not one, or was changed since, is a FormatError that names the field."""
         found = parsed(text)
         version = found.get("version") if isinstance(found, dict) else VERSION
-        if isinstance(version, int) and not isinstance(version, bool) and version not in _READ:
-            known = f"this program reads versions {' and '.join(map(str, _READ))}"
+        if isinstance(version, int) and not isinstance(version, bool) and version != VERSION:
+            known = f"this program reads version {VERSION}"
             raise FormatError(f"version: {str(version)[:20]} is not known, {known}; use the program that wrote it")
         receipt = read_as(cls, found, where="")
         if receipt.id != receipt.hashed():

@@ -161,7 +161,7 @@ _PHRASE_TERMS = 32  # a longer quotation is text to look for word by word
 _PHRASE_CHARACTERS = 1_000
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-Role = Literal["filter", "excluded", "phrase"]
+_Role = Literal["filter", "excluded", "phrase"]
 
 # A letter or digit of a script that separates its words; Thai, Lao and Han text runs on around a quotation.
 _SPACED = r"[^\W\u0e00-\u0eff\u2e80-\u9fff]"
@@ -263,7 +263,7 @@ class Query:
 class _Marks:
     """What the signs of a question mean, in characters: stretches with a role, and stars behind a word."""
 
-    stretches: list[tuple[int, int, Role]] = field(default_factory=list)
+    stretches: list[tuple[int, int, _Role]] = field(default_factory=list)
     stars: list[int] = field(default_factory=list)
     filters: _FilterReader = field(default_factory=_FilterReader)
 

@@ -26,7 +26,7 @@ from brimful.windows.window import MARKER, Seam, Window
 Payload = str | list[dict[str, object]]
 """What is sent to a model: the text itself, or a provider's own structure around it."""
 
-Role = Literal["headers", "seams", "markers", "content"]
+_Role = Literal["headers", "seams", "markers", "content"]
 
 NOTHING_ABOVE = "[nothing above]"
 """Stands where line numbers would say that a document goes on above, and only blank lines do."""
@@ -42,7 +42,7 @@ class Fragment(NamedTuple):
     kind: Literal["source", "escape", "literal"] = "literal"
     start: int = -1
     end: int = -1
-    role: Role = "headers"
+    role: _Role = "headers"
 
 
 class Block(NamedTuple):
@@ -54,14 +54,10 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What is said of each window beside its text: details (CFS include_metadata), which lines it holds, its trail.
-
-    `trails` is "each": a window that has a trail says it. In receipts of version 3 it was said where it "changes".
-    """
+    """What is said of each window beside its text: details (CFS include_metadata), which lines it holds."""
 
     metadata: bool = False
     lines: LineNumbers = "ranges"
-    trails: Literal["each", "changes"] = "each"
 
     def of(self, window: Window) -> tuple[int, int] | None:
         """The lines of a window, where they are known and wanted."""
@@ -267,24 +263,20 @@ def read_gap(said: str) -> Gap | None:
     )
 
 
-Trail = tuple[Seam, ...] | Literal["as above", "ended"] | None
-"""What is written of a trail: its seams, that it is that of the window before or has ended, or nothing."""
+Trail = tuple[Seam, ...] | Literal["as above"] | None
+"""What is written of a trail: its seams, that it is that of the window before, or nothing."""
 
 
-def trail_of(before: Window | None, window: Window, showing: Showing) -> Trail:
+def trail_of(before: Window | None, window: Window) -> Trail:
     """What to write above a window: the seams themselves where they are short or those of the window before differ.
 
     A header row is long, and rows are many: it is written once. A heading is worth its few tokens again, so that each
     window says by itself where it stands.
     """
     seams = window.seams
-    is_same = before is not None and _places(before.seams) == _places(seams)
-    if showing.trails == "changes":
-        if is_same or (before is None and not seams):
-            return None
-        return seams or "ended"
     if not seams:
         return None
+    is_same = before is not None and _places(before.seams) == _places(seams)
     is_long = sum(len(seam.text) for seam in seams) > _REPEATED
     return "as above" if is_same and is_long else seams
 
@@ -397,7 +389,7 @@ def read_details(found: Mapping[str, str]) -> ReadDetails:
 
 
 def with_escapes(
-    text: str, start: int, pattern: re.Pattern[str], escape: Callable[[str], str], *, role: Role = "content"
+    text: str, start: int, pattern: re.Pattern[str], escape: Callable[[str], str], *, role: _Role = "content"
 ) -> list[Fragment]:
     """Source text as fragments, with every match of `pattern` replaced by its escape."""
     fragments: list[Fragment] = []

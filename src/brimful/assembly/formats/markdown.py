@@ -12,7 +12,6 @@ from brimful.assembly.formats.form import (
     Gap,
     Payload,
     ReadDetails,
-    Role,
     Showing,
     Title,
     Trail,
@@ -33,7 +32,7 @@ from brimful.assembly.formats.form import (
 )
 from brimful.errors import FormatError
 from brimful.patterns import CONTROL, INVISIBLE, compiled
-from brimful.windows.window import MARKER, Window
+from brimful.windows.window import MARKER, Seam, Window
 
 _TICKS = compiled(f"(?:`[{CONTROL}{INVISIBLE}]*)+")
 _FENCE = compiled(r"(`{3,})([^`\n]*)\Z")
@@ -48,30 +47,25 @@ def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragm
     if before is not None:
         gap = gap_between(before, window, lines_said(window, showing))
         fragments.append(Fragment(f"{gap}\n", role="markers" if gap else "headers"))
-    trail = trail_of(before, window, showing)
-    if trail is not None:
-        fragments += _in_fence(trail) if showing.trails == "changes" else _in_line(trail)
+    fragments += _in_line(trail_of(before, window))
     if before is None and (edge := edge_above(window, showing)):
         fragments.append(Fragment(f"{edge}\n", role="markers"))
     return fragments
 
 
 def _in_line(trail: Trail) -> list[Fragment]:
+    if trail is None:
+        return []
     said = _write_trail(trail)
     ticks = "`" * (_longest_run(said, least=0) + 1)
     return [Fragment(f"{ticks}[IN: ", role="seams"), *said, Fragment(f"]{ticks}\n", role="seams")]
 
 
-def _in_fence(trail: Trail) -> list[Fragment]:
-    """As it was before receipts of version 4."""
-    return _fenced(_write_trail(trail), "in nothing" if trail == "ended" else "in", role="seams")
-
-
-def _write_trail(trail: Trail) -> list[Fragment]:
+def _write_trail(trail: tuple[Seam, ...] | str) -> list[Fragment]:
     if isinstance(trail, str):
-        return [Fragment(AS_ABOVE, role="seams")] if trail == "as above" else []
+        return [Fragment(AS_ABOVE, role="seams")]
     said: list[Fragment] = []
-    for number, seam in enumerate(trail or ()):
+    for number, seam in enumerate(trail):
         said += [Fragment(STEP, role="seams")] if number else []
         said += with_escapes(seam.text, seam.start, _UNSAFE_IN_TRAILS, safe_sign, role="seams")
     return said
@@ -91,9 +85,9 @@ def fenced(text: str) -> str:
     return "".join(fragment.text for fragment in _fenced([Fragment(text)], "text"))
 
 
-def _fenced(inside: list[Fragment], info: str, *, role: Role = "headers") -> list[Fragment]:
+def _fenced(inside: list[Fragment], info: str) -> list[Fragment]:
     fence = "`" * (_longest_run(inside, least=2) + 1)
-    return [Fragment(f"{fence}{info}\n", role=role), *inside, Fragment(f"\n{fence}\n", role=role)]
+    return [Fragment(f"{fence}{info}\n"), *inside, Fragment(f"\n{fence}\n")]
 
 
 def _longest_run(inside: list[Fragment], *, least: int) -> int:
@@ -153,10 +147,7 @@ class _Block:
         return line == NOTHING_ABOVE or read_gap(line) is not None
 
     def take(self, info: str, text: str) -> None:
-        """A fence: a window; in texts of before also a trail."""
-        if info in ("in", "in nothing"):
-            self._seams = tuple(map(read_name, text.split(STEP))) if info == "in" else ()
-            return
+        """A fence: a window."""
         found = dict(pair.split("=", 1) for pair in info.split(" ")[1:])
         gap = self._gap(len(self._found))
         if found:

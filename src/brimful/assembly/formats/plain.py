@@ -112,8 +112,7 @@ _LOOKS_OURS = rf"(?i){_BEGINS}(?={_OURS})"
 _ESCAPED = rf"(?i)({_BEGINS})\\(?={_OURS})"
 # In a trail: what breaks a line elsewhere, and a sign that would stand between two seams.
 _UNSAFE_IN_TRAILS = compiled(f"[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]|{LOOKS_LIKE_STEPS}")
-_ENDED = "[IN:]"  # in texts of before
-_TRAILS = ("[IN: ", "[IN| ", _ENDED)
+_TRAILS = ("[IN: ", "[IN| ")
 _HEADER = compiled(r"\[DOC: ([^\n]*)\]\Z")
 
 
@@ -132,7 +131,7 @@ def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragm
     if showing.metadata:
         shown = ", ".join(f"{name} {value}" for name, value in details(window, showing).items())
         fragments.append(Fragment(f"[SPAN: {shown}]\n"))
-    fragments += _write_trail(trail_of(before, window, showing))
+    fragments += _write_trail(trail_of(before, window))
     if before is None:
         fragments += _line(edge_above(window, showing))
     return fragments
@@ -147,7 +146,7 @@ def _write_trail(trail: Trail) -> list[Fragment]:
     if trail is None:
         return []
     if isinstance(trail, str):
-        return [Fragment(f"[IN: {AS_ABOVE}]\n" if trail == "as above" else f"{_ENDED}\n", role="seams")]
+        return [Fragment(f"[IN: {AS_ABOVE}]\n", role="seams")]
     fragments = [Fragment("[IN: ", role="seams")]
     for number, seam in enumerate(trail):
         if number:
@@ -277,8 +276,6 @@ class _Block:
             self._close(cut_end=False)
 
     def _take_trail(self, line: str) -> None:
-        if line == _ENDED:
-            return
         said = line[5:].removesuffix("]")
         steps = self._seams_above if said == AS_ABOVE and not self._seams else said.split(STEP)
         if line.startswith("[IN| ") and self._seams:

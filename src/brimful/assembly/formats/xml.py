@@ -50,9 +50,9 @@ def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragm
     """A line with the marker, if there is one; one with the trail; the tag."""
     marker = edge_above(window, showing) if before is None else gap_between(before, window)
     fragments = [Fragment(f"{marker}\n", role="markers")] if marker else []
-    trail = trail_of(before, window, showing)
+    trail = trail_of(before, window)
     if isinstance(trail, str):
-        fragments.append(Fragment("<as-above/>\n" if trail == "as above" else "<nowhere/>\n", role="seams"))
+        fragments.append(Fragment("<as-above/>\n", role="seams"))
     elif trail is not None:
         for seam in trail:
             fragments.append(Fragment("<in>", role="seams"))
@@ -96,7 +96,7 @@ def _windows(document: ET.Element) -> list[Window]:
     marker = (document.text or "").strip() or None
     for element in document:
         if element.tag != "window":
-            seams += [_text(element)] if element.tag == "in" else seams_above if element.tag == "as-above" else []
+            seams += [_text(element)] if element.tag == "in" else seams_above
             continue
         after = (element.tail or "").strip() or None
         is_last = element is document[-1]
