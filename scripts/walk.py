@@ -2,8 +2,7 @@
 
     python scripts/walk.py STORE QUESTION [--before "how do I stream a response"] [--budget 1000] [--pairs 20]
 
-The question before makes the columns and is not counted. A generator that goes on counts as a call. What makes the
-instances of every class (`classes`) is looked through, as the standard library is.
+The question before makes the columns and is not counted. A generator that goes on counts as a call.
 """
 
 import argparse
@@ -45,8 +44,7 @@ def walk(store: str, question: str, *, before: str, budget: int) -> tuple[int, C
 
 
 def _is_ours(frame: FrameType) -> bool:
-    name = frame.f_code.co_filename
-    return name.startswith(_ROOT) and name != f"{_ROOT}classes.py"
+    return frame.f_code.co_filename.startswith(_ROOT)
 
 
 def _place(frame: FrameType) -> tuple[str, str]:

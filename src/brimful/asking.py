@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from dataclasses import field as new
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from brimful.assembly.context import Context, Omitted
@@ -12,7 +12,6 @@ from brimful.assembly.fill import FULL_PERCENT
 from brimful.assembly.formats import form_for
 from brimful.assembly.pack import Packer
 from brimful.budget import Budget
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.columns import CorpusColumns

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from brimful.choices import choice
-from brimful.classes import dataclass
 from brimful.errors import BudgetError
 
 LARGEST = 1_000_000_000

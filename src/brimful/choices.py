@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, fields
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from brimful.classes import NamedTuple
 from brimful.errors import SettingError, choose
 
 Kind = Literal["int", "float", "bool", "text", "texts"]

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from brimful.assembly.context import Context, verify_determinism
 from brimful.assembly.explain import PRICED, Explanation
 from brimful.budget import Budget
-from brimful.classes import Closing
 from brimful.corpus.documents import Document
 from brimful.corpus.skips import Reason, Skipped, SourceSettings
 from brimful.errors import InputError, SettingError
@@ -92,7 +91,7 @@ def _of_corpus(method: Callable[Concatenate[Corpus, P], R]) -> Callable[Concaten
     return asked
 
 
-class Engine(Closing):
+class Engine:
     """A corpus that can be asked. Safe to share between threads: they ask side by side, and while one of them adds."""
 
     def __init__(
@@ -136,6 +135,12 @@ class Engine(Closing):
         """
         with self.corpus() as corpus:
             corpus.columns.leave_ready()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Let go of the store, once whoever is asking has the answer; asking later is an error."""

@@ -41,8 +41,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-
-from brimful.classes import NamedTuple
+from typing import NamedTuple
 
 
 class BrimfulError(Exception):

@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any
-
-from brimful.classes import dataclass
 
 
 def described(about: str) -> Mapping[str, str]:

@@ -10,14 +10,13 @@ A choice is a field here and nowhere else: a new field has its option, its key, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from dataclasses import field as later
 from functools import partial
 from typing import Any, Literal, get_args
 
 from brimful.budget import LARGEST, Budget, budget_of
 from brimful.choices import Choice, check, choice, choices_of, from_text
-from brimful.classes import dataclass
 from brimful.errors import SettingError, choose
 from brimful.version import VERSION as _VERSION
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.errors import InputError
 from brimful.patterns import compiled
 from brimful.windows.window import Window

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from operator import add
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from brimful.assembly.formats import Block, Form, Fragment, Payload, Showing, form_for
 from brimful.assembly.formats.form import in_block
 from brimful.budget import Budget
-from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document, by_path
 from brimful.search.meaning import Read
 from brimful.search.search import Found, Sense

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import compress
 from operator import attrgetter
 
-from brimful.classes import dataclass
 from brimful.errors import SettingError
 from brimful.kernels.runs import KeptTexts, RunSets
 from brimful.windows.window import Window

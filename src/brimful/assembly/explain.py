@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from brimful.assembly.context import Context, Omitted
-from brimful.classes import dataclass
 from brimful.search.priors import SOURCE, TRANSLATION, Prior, prior_for
 from brimful.search.search import Found
 from brimful.windows.window import Window

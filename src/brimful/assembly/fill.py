@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from brimful.assembly.select import Layout
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.patterns import compiled
 from brimful.text.spans import Span, whole_characters

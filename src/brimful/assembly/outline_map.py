@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from typing import NamedTuple
 
 from brimful.assembly.formats.form import safe_name
-from brimful.classes import NamedTuple, dataclass
 from brimful.patterns import compiled
 from brimful.search.priors import priors_of
 from brimful.store.protocol import Documents, Snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from brimful.assembly.context import Context, Omitted, text_of
@@ -25,7 +25,6 @@ from brimful.assembly.select import (
     with_recency,
 )
 from brimful.budget import Budget, budget_of
-from brimful.classes import dataclass
 from brimful.errors import FormatError, InputError
 from brimful.settings import DEFAULT_MODEL, Fill, FormatName, LineNumbers, Order, Packing, PackSettings
 from brimful.text.tokens import TokenCounter

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import pairwise
 from operator import add, attrgetter
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from brimful.assembly.context import Reason
 from brimful.assembly.dedupe import by_order
 from brimful.assembly.formats import Form, Fragment, Showing
-from brimful.classes import NamedTuple, dataclass
 from brimful.settings import PackSettings
 from brimful.text.tokens import Measure, TokenCounter, cuts_at_own_lines, in_row, least_tokens, measures_of
 from brimful.windows.window import Cluster, Window, goes_on_after, goes_on_before, touching

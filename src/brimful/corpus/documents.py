@@ -7,14 +7,13 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import dataclass, open_twin
 from brimful.errors import DocumentError, ScoreError, SpanError, choose, did_you_mean
 from brimful.kernels import lines as kernels
 from brimful.text.kinds import Kind, kind_of
@@ -127,21 +126,20 @@ class Document(_WorkedOut):
         outline: Outline | None = None,
     ) -> Document:
         """A document of values that a store has checked already, its id included: a question reads dozens."""
-        document = object.__new__(open_twin(Document))
-        document.path = path
-        document.content = content
-        document.time = time
-        document.kind = kind
-        document.language = language
-        document.vector = None
-        document.entities = ()
-        document.id = id
-        document._newlines = None
+        document = object.__new__(Document)
+        put = partial(object.__setattr__, document)
+        put("path", path)
+        put("content", content)
+        put("time", time)
+        put("kind", kind)
+        put("language", language)
+        put("vector", None)
+        put("entities", ())
+        put("id", id)
+        put("_newlines", None)
         if outline is not None:
-            document.outline = outline
-        document.__class__ = Document
-        known: Document = document
-        return known
+            put("outline", outline)
+        return document
 
     if not TYPE_CHECKING:
 
@@ -299,6 +297,12 @@ def _order(hit: Hit) -> tuple[float, str, int, int, int, tuple[str, ...]]:
     return (-hit.score, hit.path, hit.sequence, hit.start, hit.end, hit.terms)
 
 
+_HIT_FIELDS = (
+    *("path", "start", "end", "score", "lexical", "semantic", "terms", "time"),
+    *("sequence", "vector", "entities", "matches"),
+)
+
+
 def known_hits(
     paths: Iterable[str],
     starts: Iterable[int],
@@ -312,12 +316,10 @@ def known_hits(
 ) -> tuple[Hit, ...]:
     """Hits of columns of values that a store has checked already: a question makes thousands."""
     hits: list[Hit] = []
-    twin = open_twin(Hit)
     for values in zip(paths, starts, ends, scores, lexical, semantic, terms, times, strict=True):
-        hit = object.__new__(twin)
-        hit.path, hit.start, hit.end, hit.score, hit.lexical, hit.semantic, hit.terms, hit.time = values
-        hit.sequence, hit.vector, hit.entities, hit.matches = 0, None, (), ()
-        hit.__class__ = Hit
+        hit = object.__new__(Hit)
+        for name, value in zip(_HIT_FIELDS, (*values, 0, None, (), ()), strict=True):
+            object.__setattr__(hit, name, value)
         hits.append(hit)
     return tuple(hits)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from blake3 import blake3
 
-from brimful.classes import dataclass
 from brimful.kernels import runs as kernels
 from brimful.patterns import compiled
 

@@ -7,13 +7,12 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import BinaryIO
 
 from blake3 import blake3
 
-from brimful.classes import dataclass
 from brimful.corpus.documents import check_path, check_time
 from brimful.corpus.encodings import Source, converted, rule_of
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings

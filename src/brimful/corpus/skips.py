@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, get_args
 
-from brimful.classes import dataclass
 from brimful.errors import SettingError, choose
 from brimful.patterns import compiled
 

@@ -17,14 +17,14 @@ import re
 import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from blake3 import blake3
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.secrets import secret_folder, secret_name
 from brimful.corpus.skips import MAX_IGNORE_BYTES, IgnoreRules, Skipped, SourceSettings, derived_folder, glob_pattern
 from brimful.errors import DocumentError, MissingPartError, install

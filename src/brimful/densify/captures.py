@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Collection
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from blake3 import blake3
 
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.densify.densify import densify
 from brimful.densify.digest import CitedSentence, Digest

@@ -13,14 +13,13 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from brimful.asking import Asked
 from brimful.assembly.context import DIGEST_PREFIX, Condensed, Context, Omitted, Said
 from brimful.assembly.formats import form_for
 from brimful.budget import Budget, budget_of
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.densify.densify import densify
 from brimful.densify.digest import Digest

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.text.spans import Span, merge_spans
 from brimful.text.terms import query_terms

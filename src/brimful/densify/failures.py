@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
-from brimful.classes import dataclass
 from brimful.limits import LEAST_CONTEXT_TOKENS
 from brimful.patterns import compiled
 

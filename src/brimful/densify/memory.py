@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import apsw
 from blake3 import blake3
 
-from brimful.classes import Closing, dataclass
 from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from brimful.store.address import Address, is_on_server
 from brimful.store.format import Value, fetch, seal_of
@@ -81,7 +81,7 @@ class Remembered:
     text: str
 
 
-class Memory(Closing):
+class Memory:
     """Answers in a file or a store, shared by threads and processes; without either they live as long as the object.
 
     >>> with Memory() as memory:
@@ -93,6 +93,12 @@ class Memory(Closing):
     def __init__(self, path: Path | str | None = None, *, store: Answers | None = None) -> None:
         self._file = _File(path) if store is None else None
         self._kept: Answers = self._file if store is None else store  # type: ignore[assignment]  # one is there
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Let go of the file; a store is closed by whoever opened it."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from brimful.classes import dataclass
 from brimful.densify.failures import Failure, classify
 from brimful.errors import (
     AuthError,

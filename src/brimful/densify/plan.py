@@ -6,14 +6,13 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Literal
 
 from blake3 import blake3
 
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.model import Model

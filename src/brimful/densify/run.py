@@ -10,14 +10,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal, Self, TypeVar
 from weakref import WeakValueDictionary
 
 from blake3 import blake3
 
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document
 from brimful.densify.digest import Gap, Partial, from_merge, from_part
 from brimful.densify.failures import learn, silently_truncated

@@ -19,10 +19,10 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult, urlsplit
 
-from brimful.classes import dataclass
 from brimful.densify.failures import evidence_of
 from brimful.densify.model import Stop, failure
 from brimful.errors import ProviderError, SettingError, UnavailableError

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.assembly.context import Context, verify_determinism
-from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document, by_path
 from brimful.errors import DocumentError, InputError, MissingPartError, install
 from brimful.evaluation.sets import Question

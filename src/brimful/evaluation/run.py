@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from typing import Literal
@@ -13,7 +14,6 @@ from typing import Literal
 from blake3 import blake3
 
 from brimful.budget import budget_of
-from brimful.classes import dataclass
 from brimful.errors import InputError, choose
 from brimful.evaluation.measures import Difference, Range, Scores, TokenAxis, difference, ndcg, score
 from brimful.evaluation.sets import EvaluationSet, Layout, Question, Scope

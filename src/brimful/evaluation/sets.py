@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +17,6 @@ from typing import Literal, get_args
 
 from blake3 import blake3
 
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document, by_path
 from brimful.errors import InputError, SettingError, choose
 from brimful.text.spans import check_span

@@ -6,14 +6,14 @@ Laid on one axis, cut into units by rules on bytes, their terms grouped, each un
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.index.segments import Numbers, Postings
 from brimful.index.vectors import CODE_BYTES, Codes, TermVectors, codes_of, project, unit_codes
 from brimful.kernels import lines as kernels

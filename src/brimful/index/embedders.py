@@ -12,13 +12,12 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
-from brimful.classes import NamedTuple
 from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError, install
 from brimful.index.vectors import DIMENSIONS
 from brimful.kernels import Places, in_halves

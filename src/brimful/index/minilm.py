@@ -10,16 +10,15 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import fsum, prod, sqrt
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.errors import EndpointError, MissingPartError, install
 from brimful.index.embedders import (
     Floats,

@@ -10,12 +10,12 @@ import struct
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
 from brimful.errors import CorruptError
 from brimful.kernels import columns as kernels
 from brimful.kernels.terms import letter_lines, merge_lines

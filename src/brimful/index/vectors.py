@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from math import isqrt
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import ArrayLike, NDArray
 
-from brimful.classes import NamedTuple
 from brimful.errors import InputError, ScoreError, SettingError
 from brimful.index.segments import Numbers, Postings
 from brimful.kernels import codes as kernels

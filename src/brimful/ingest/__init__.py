@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from brimful.classes import dataclass
 from brimful.corpus.skips import Skipped
 
 Done = Literal["added", "changed", "renamed", "removed"]

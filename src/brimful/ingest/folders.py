@@ -8,9 +8,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import cast, overload
+from typing import NamedTuple, cast, overload
 
-from brimful.classes import NamedTuple
 from brimful.corpus.documents import check_path
 from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, LongDocument, LongText, streamed_file
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings

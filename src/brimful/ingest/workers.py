@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blake3 import blake3
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document, is_time
 from brimful.corpus.loaders import Loaded, load_file
 from brimful.corpus.skips import Skipped, SourceSettings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from math import isqrt
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
 from brimful.kernels import library
 
 Floats = NDArray[np.float32]

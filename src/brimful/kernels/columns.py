@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple
 from brimful.errors import CorruptError
 from brimful.kernels import Numbers, Places, address_in, address_of, library, numbers_of, places_of
 

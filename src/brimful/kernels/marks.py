@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple
 from brimful.kernels import Numbers, address_of, library
 from brimful.kernels.lines import check_texts, check_words
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple
 from brimful.kernels import Numbers, Places, Reals, address_in, address_of, addresses_of, library, numbers_of, places_of
 from brimful.kernels.terms import group_by_row
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple
 from brimful.kernels import Numbers, Reals, address_of, addresses_of, library, numbers_of
 from brimful.kernels.columns import NO_TREE, Columns, CountedRows, HeadingTree, UnitGrid, is_common
 

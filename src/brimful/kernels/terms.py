@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.kernels import MOST_BYTES, Numbers, Places, address_of, library, numbers_of, places_of
 
 ROOM = bytes(8)

@@ -6,12 +6,11 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple
 from brimful.kernels import Places, library, places_of
 
 PAGE_CODES = 128

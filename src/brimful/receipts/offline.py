@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Literal
 
 from brimful.assembly.context import DIGEST_PREFIX, Context
-from brimful.classes import dataclass
 from brimful.errors import BrimfulError, StoreError
 from brimful.receipts.notation import canonical
 from brimful.receipts.receipt import MOST_OVERLAP, CitedWindow, Receipt, hash_of, most_shown

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from blake3 import blake3
 
 from brimful.assembly.context import Condensed, Context, Omitted, Reason, digest_document, text_of
 from brimful.assembly.formats import Showing, form_for
 from brimful.budget import Budget
-from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document
 from brimful.errors import DocumentError, FormatError
 from brimful.receipts.notation import (

@@ -6,14 +6,14 @@ import codecs
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from blake3 import blake3
 
 from brimful.assembly.context import digest_document, written
 from brimful.assembly.formats import Block, Fragment, form_for
-from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document
 from brimful.corpus.encodings import decode
 from brimful.corpus.loaders import Loaded, load

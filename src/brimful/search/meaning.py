@@ -7,16 +7,15 @@ them, and remembers what it read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.errors import CorruptError, EndpointError, SettingError
 from brimful.index.build import default_embedder
 from brimful.index.embedders import STATIC_NAME, Embedder

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
@@ -16,7 +17,6 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
 from brimful.kernels.runs import mark_lines
 from brimful.patterns import compiled
 

@@ -10,13 +10,12 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
 from brimful.errors import SettingError, choose
 from brimful.patterns import compiled
 from brimful.settings import Filters

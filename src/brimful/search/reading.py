@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from brimful.classes import NamedTuple
 from brimful.index.segments import Numbers
 from brimful.patterns import compiled
 from brimful.search.mentions import asking_where, options_in

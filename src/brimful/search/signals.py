@@ -14,12 +14,11 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import dropwhile, pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple
 from brimful.index.segments import Numbers, place_of
 from brimful.kernels import Places
 from brimful.kernels.names import NamePart, WordsOfPaths, add_names, share_names

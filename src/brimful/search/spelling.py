@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice, pairwise
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.errors import MissingPartError, install
 from brimful.kernels import Places, places_of
 from brimful.kernels.runs import SpelledWords, sign_words

@@ -6,12 +6,12 @@ import bisect
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, takewhile
 from math import log
 from typing import Final, Literal, Protocol
 
-from brimful.classes import dataclass
 from brimful.errors import SettingError
 from brimful.patterns import compiled
 from brimful.search.query import AskedTerm, Query

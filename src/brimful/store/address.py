@@ -10,11 +10,10 @@ in ~/.pgpass or PGPASSWORD; one in an address is used, and never shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from brimful.classes import dataclass
 from brimful.errors import InputError
 from brimful.patterns import compiled
 

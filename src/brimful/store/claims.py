@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.errors import CorruptError
 from brimful.store.merkle import BUCKETS
 

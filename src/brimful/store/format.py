@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from functools import cache, cached_property
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
 import apsw
 import numpy as np
@@ -25,7 +25,6 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful import zstd
-from brimful.classes import NamedTuple
 from brimful.errors import CorruptError
 from brimful.index.segments import Numbers, OpenPage, pack_numbers, page_words, unpack_numbers, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import dataclass
 from brimful.kernels import hashes as kernels
 from brimful.kernels.hashes import hash_texts
 

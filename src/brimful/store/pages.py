@@ -20,6 +20,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -27,8 +28,6 @@ import apsw
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
-
-from brimful.classes import dataclass
 
 SUFFIX = "-pages"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.errors import DocumentError
 from brimful.index.segments import Numbers, Places
 from brimful.index.vectors import Codes

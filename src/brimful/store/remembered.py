@@ -8,10 +8,10 @@ written beside whoever writes documents. A row is sealed like every other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from brimful.classes import NamedTuple
 from brimful.errors import CorruptError, InputError
 from brimful.index.segments import Numbers
 from brimful.index.vectors import KEY_BYTES, Bytes, unpack

@@ -17,9 +17,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from brimful.classes import NamedTuple
 from brimful.corpus.loaders.loaded import SourceMap
 from brimful.corpus.reading import LongDocument
 from brimful.errors import InputError, ShardDownError, StoreError, StoreUnreachableError

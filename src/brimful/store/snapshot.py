@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import Closing
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
 from brimful.index.segments import Numbers, Places
 from brimful.kernels.building import digest
@@ -193,8 +192,18 @@ def _rounds_of(views: Sequence[StoredSegment]) -> dict[BlobReader, Rounds] | Non
     return given if views and len(given) == len({view.shelf for view in views}) else None
 
 
-class ComparedElsewhere(Closing):
+class ComparedElsewhere:
     """A snapshot of segments whose codes may be compared by whoever holds them: all shards at once."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of this moment."""
+        raise NotImplementedError
 
     def near_elsewhere(
         self, views: Sequence[StoredSegment], meaning: Numbers, *, least: int, limit: int | None

@@ -10,13 +10,13 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, NamedTuple, Self, TypeGuard
 
 import numpy as np
 from blake3 import blake3
 
-from brimful.classes import Closing, NamedTuple, dataclass
 from brimful.corpus.reading import LongDocument
 from brimful.errors import (
     CorruptError,
@@ -120,7 +120,7 @@ class TakenError(Exception):
         self.paths = frozenset(paths)
 
 
-class Store(Closing, ABC):
+class Store(ABC):
     """A corpus that can be changed. A base class, since each engine is opened and let go of in its own way."""
 
     path: Place
@@ -137,6 +137,12 @@ class Store(Closing, ABC):
         self._outdated = False
 
     # ---- what an engine says of itself
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @abstractmethod
     def close(self) -> None:

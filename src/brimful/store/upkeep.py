@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 from blake3 import blake3
 
-from brimful.classes import NamedTuple
 from brimful.errors import StoreError, StoreVersionError
 from brimful.store import remembered
 from brimful.store.address import Address

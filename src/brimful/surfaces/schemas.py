@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, create_model, model_validator
@@ -12,7 +13,6 @@ from brimful.assembly.citing import Quotation
 from brimful.assembly.context import Account, Relevance
 from brimful.budget import LARGEST
 from brimful.choices import Choice, choices_of
-from brimful.classes import dataclass
 from brimful.errors import suggest
 from brimful.results import ExplainedWindow, LeftOut, ShownCluster, ShownCorrection, ShownHit, ShownPassage, ShownWindow
 from brimful.search.query import MOST_CHARACTERS

@@ -9,11 +9,10 @@ import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal, Self
 
-from brimful.classes import dataclass
 from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.densify.transport import Timeouts

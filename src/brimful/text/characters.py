@@ -8,12 +8,12 @@ import struct
 import sys
 import unicodedata
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.text import token_tables
 
 # ---- characters: What kind of character is this, and how is it written in a term?

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.patterns import compiled
 from brimful.text.masking import Brackets
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from brimful.classes import dataclass
 from brimful.kernels import Numbers
 from brimful.kernels.definitions import DEFINITION, find_blocks, nest_blocks
 from brimful.patterns import compiled

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
 from brimful.kernels import lines as kernels
 from brimful.kernels.lines import NEWLINES
 from brimful.patterns import compiled

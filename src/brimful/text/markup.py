@@ -6,13 +6,13 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import Literal, overload
 
 import numpy as np
 
-from brimful.classes import dataclass
 from brimful.kernels import Numbers, marks
 from brimful.kernels.lines import count_speech
 from brimful.patterns import compiled

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text.outline import BLANKS
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text.outline import UNIT_AIM, Block, Cuts, Outline, break_long, divide, line_starts, settle
 from brimful.text.passages import Heading, Passage, Title

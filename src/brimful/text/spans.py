@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from brimful.classes import dataclass
 from brimful.errors import SpanError
 
 _CONTINUATION = 0b1000_0000

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
 from brimful.patterns import compiled
 from brimful.text.declarations import NAME, Found, Source
 from brimful.text.masking import before_blanks

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal, cast, overload
 
 import numpy as np
 
-from brimful.classes import dataclass
 from brimful.kernels import Numbers
 from brimful.kernels.definitions import (
     ATTRIBUTES,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import compress
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.kernels import Numbers, Places
 from brimful.kernels import terms as kernels
 from brimful.kernels.terms import ROOM, Clumps, Members

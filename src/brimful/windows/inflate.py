@@ -5,13 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
 
 from brimful.budget import Budget, budget_of
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings

@@ -5,10 +5,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import accumulate
 
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.kernels.lines import count_filled, place_filled
 from brimful.settings import Sizing, WindowSettings

@@ -6,13 +6,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.classes import dataclass
 from brimful.errors import choose
 from brimful.patterns import compiled
 from brimful.search.terms import place_of

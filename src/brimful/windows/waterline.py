@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf, nextafter
 from operator import attrgetter, itemgetter
 
-from brimful.classes import dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.patterns import compiled
 from brimful.text.outline import Block, Outline

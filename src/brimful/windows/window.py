@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from blake3 import blake3
 
-from brimful.classes import copier, dataclass, open_twin
 from brimful.corpus.documents import SPEAKERS, Document, Hit, check_place
 from brimful.errors import DocumentError, SpanError
 from brimful.kernels.lines import has_speaker
@@ -379,19 +378,34 @@ class Window(_WorkedOut):
         """The bytes `[start, end)` of a document, of values that were checked with it and its hits: a question makes
         hundreds. Seams and coherence are worked out when they are first asked for, as most never are.
         """
-        window = object.__new__(_OPEN)
+        window = object.__new__(Window)
         path, text = document.path, document.text(start, end)
-        window.path, window.text, window.start, window.end = path, text, start, end
-        window.order = (-score, path, sequence, start, end, text)
-        window.score, window.sequence, window.document, window.hits = score, sequence, document, hits
-        window.strategy, window.cluster, window.also_in, window.line = "adjacent", None, (), None
-        window.is_inflated = is_inflated
-        window.cut_start, window.cut_end = goes_on_before(document, start), goes_on_after(document, end)
-        window.trail_share, window.time, window.vector, window.entities = trail_share, time, vector, entities
-        window._later = work_out
-        window.__class__ = Window
-        known: Window = window
-        return known
+        values = {
+            "path": path,
+            "text": text,
+            "start": start,
+            "end": end,
+            "order": (-score, path, sequence, start, end, text),
+            "score": score,
+            "sequence": sequence,
+            "document": document,
+            "hits": hits,
+            "strategy": "adjacent",
+            "cluster": None,
+            "also_in": (),
+            "line": None,
+            "is_inflated": is_inflated,
+            "cut_start": goes_on_before(document, start),
+            "cut_end": goes_on_after(document, end),
+            "trail_share": trail_share,
+            "time": time,
+            "vector": vector,
+            "entities": entities,
+            "_later": work_out,
+        }
+        for name, value in values.items():
+            object.__setattr__(window, name, value)
+        return window
 
     if not TYPE_CHECKING:
 
@@ -450,20 +464,19 @@ class Window(_WorkedOut):
 
         The text and its range are changed together, from the document's own bytes.
         """
-        window = object.__new__(_OPEN)
-        _copy(self, window)
-        for name, value in values.items():
-            setattr(window, name, value)
+        window = object.__new__(Window)
+        for name in _COPIED:
+            object.__setattr__(window, name, values[name] if name in values else getattr(self, name))
         stays = self.document is not None and self.text and "text" not in values and "document" not in values
         for name, value_of in _LEFT_IN_PLACE if stays else _LEFT:
-            if name not in values:
-                try:  # noqa: SIM105  (a context takes as long as the rest)
-                    setattr(window, name, value_of(self))
-                except AttributeError:
-                    pass  # where it was left for later, it still is
-        window.__class__ = Window
-        changed: Window = window
-        return changed
+            if name in values:
+                object.__setattr__(window, name, values[name])
+                continue
+            try:  # noqa: SIM105  (a context takes as long as the rest)
+                object.__setattr__(window, name, value_of(self))
+            except AttributeError:
+                pass  # where it was left for later, it still is
+        return window
 
     def joined(self, later: Sequence[Window]) -> Window:
         """This window and those that follow it without a gap, as one."""
@@ -507,13 +520,12 @@ _ONCE: dict[str, Callable[[Window], object]] = {
     "order": lambda each: (-each.score, each.path, each.sequence, each.start, each.end, each.text),
     "span": lambda each: Span(each.start, each.end),
 }
-_OPEN = open_twin(Window)
 _LATER = ("seams", "coherence")
 _LEFT = tuple((name, vars(Window)[name].__get__) for name in _LATER)
 """With what reads each as it is, without asking for what was left for later."""
 _LEFT_IN_PLACE = (*_LEFT, *((name, vars(_WorkedOut)[name].__get__) for name in ("id", "lines", "span")))
 """And of what its document and range alone say."""
-_copy = copier([each.name for each in fields(Window) if each.name not in _LATER])
+_COPIED = [each.name for each in fields(Window) if each.name not in _LATER]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from brimful.classes import NamedTuple, dataclass
 from brimful.errors import FormatError
 from brimful.patterns import BREAK, CONTROL, INVISIBLE, compiled
 from brimful.settings import FormatName, LineNumbers

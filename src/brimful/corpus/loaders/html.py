@@ -13,11 +13,10 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from html import unescape
 from urllib.parse import unquote
 
-from brimful.classes import dataclass
 from brimful.corpus.encodings import decode, looks_binary
 from brimful.corpus.loaders.loaded import Canon, Loaded, fenced, table_row
 from brimful.corpus.skips import Refusal, SourceSettings

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from brimful.classes import dataclass
 from brimful.corpus.encodings import SNIFF_BYTES, decode, looks_binary
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.text.kinds import Kind, kind_of

@@ -7,11 +7,11 @@ import email
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from email.header import decode_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
 
-from brimful.classes import dataclass
 from brimful.corpus.encodings import decode
 from brimful.corpus.loaders.html import read_page, write_page
 from brimful.corpus.loaders.loaded import Canon, Loaded

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from itertools import count
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.types.string import StrDumper, TextBinaryLoader, TextLoader
 
-from brimful.classes import NamedTuple
 from brimful.errors import (
     CorruptError,
     InputError,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from brimful.assembly.context import Context
 from brimful.assembly.pack import pack
 from brimful.budget import Budget, budget_of
-from brimful.classes import NamedTuple, dataclass
 from brimful.corpus.documents import Document, Hit
 from brimful.engine import Engine
 from brimful.errors import DocumentError, InputError, SettingError, choose

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from brimful.choices import check_value, from_text
-from brimful.classes import dataclass
 from brimful.errors import BrimfulError, ChoiceError, InputError, StoreError, choose, suggest
 from brimful.home import own_folder
 from brimful.settings import ASKED, Ask, pairs

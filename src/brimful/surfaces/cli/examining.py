@@ -7,12 +7,11 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from brimful.classes import dataclass
 from brimful.errors import PROVIDER, STORAGE, USAGE, BrimfulError, InputError, MissingPartError, install, outcome_of
 from brimful.store.address import Address, Shards
 from brimful.surfaces import records

@@ -7,10 +7,10 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from brimful.budget import budget_of
-from brimful.classes import dataclass
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import BrimfulError, InputError, choose

@@ -6,10 +6,9 @@ The choices of a question are not named here: `settings` has them, and each is a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from brimful.choices import Choice
-from brimful.classes import NamedTuple
 from brimful.settings import ASKED
 
 PREFIX = "BRIMFUL_"

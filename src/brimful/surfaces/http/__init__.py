@@ -6,12 +6,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brimful import limits
-from brimful.classes import dataclass
 from brimful.errors import MissingPartError, SettingError, install
 from brimful.store.address import Address, Shards
 from brimful.surfaces.access import address_of, check_token, is_loopback

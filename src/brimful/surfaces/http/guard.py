@@ -10,12 +10,12 @@ import asyncio
 import logging
 import time
 from collections.abc import MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from brimful.classes import dataclass
 from brimful.surfaces.access import is_authorised, is_own_origin
 from brimful.surfaces.http import ServeSettings, is_served
 from brimful.surfaces.http.service import Metrics, RefusedRequest, problem
