@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from functools import cache, cached_property
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import apsw
 import numpy as np
@@ -28,7 +28,6 @@ from brimful import zstd
 from brimful.errors import CorruptError
 from brimful.index.segments import Numbers, OpenPage, pack_numbers, page_words, unpack_numbers, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes
-from brimful.kernels.hashes import hash_texts
 from brimful.store.protocol import BLOCK_BYTES, Card
 from brimful.text.stems import telling_words
 from brimful.zstd import ZstdError, frame_size, packer
@@ -107,8 +106,6 @@ TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS, LITTLE, WORDS
 BLOB_CODES = 256
 """Unit codes in a blob."""
 _KIND_BITS, _PLACE_BITS = 4, 28
-_SMALL = 16_384
-_SIZES = [b"%d:" % size for size in range(256)]
 _NO_TEXT = (
     "a text in the store's tables is not what was written: it is no UTF-8 any more; "
     "bring back a copy of the store, or add the documents to a new one"
@@ -214,40 +211,8 @@ def place_of(key: int) -> int:
 
 def seal_of(*values: object) -> bytes:
     """A checksum over a row, so that a flipped bit anywhere in it is noticed."""
-    parts: list[bytes] = []
-    add, known = parts.append, len(_SIZES)
-    for value in values:
-        raw = value if isinstance(value, bytes) else repr(value).encode()
-        size = len(raw)
-        add(_SIZES[size] if size < known else b"%d:" % size)
-        add(raw)
-    if len(parts[-1]) <= _SMALL:  # one call for a row, and no copy of a blob, which comes last
-        return blake3(b"".join(parts)).digest(8)
-    hasher = blake3(b"".join(parts[:-1]))
-    hasher.update(parts[-1])
-    return hasher.digest(8)
-
-
-def seals_of(rows: Sequence[Sequence[Value]]) -> list[bytes]:
-    """The seals of many rows of as many columns each.
-
-    >>> seals_of([(1, "tea", b"pot"), (2, None, b"")]) == [seal_of(1, "tea", b"pot"), seal_of(2, None, b"")]
-    True
-    """
-    columns = [_sized(column) for column in zip(*rows, strict=True)]
-    return [hashed[:8] for hashed in hash_texts(list(map(b"".join, zip(*columns, strict=True))))]
-
-
-def _sized(column: Sequence[Value]) -> list[bytes]:
-    """Each value of a column as it is sealed; of those that many rows share it is made once."""
-    if isinstance(column[0], bytes):
-        raws = [cast("bytes", value) for value in column]
-    elif isinstance(column[0], int) or len(different := set(column)) * 2 > len(column):
-        raws = [repr(value).encode() for value in column]
-    else:
-        made = dict(zip(different, _sized([repr(value).encode() for value in different]), strict=True))
-        return [made[value] for value in column]
-    return [b"%d:%b" % (len(raw), raw) for raw in raws]
+    raws = [value if isinstance(value, bytes) else repr(value).encode() for value in values]
+    return blake3(b"".join([b"%d:%b" % (len(raw), raw) for raw in raws])).digest(8)
 
 
 # ---- cursors: Who runs the statements of a store? A few lines of SQL that SQLite and PostgreSQL both understand.

@@ -44,9 +44,7 @@ from brimful.store.merkle import (
     bucket_of,
     leaf_hash,
     prove,
-    read_levels,
     state_root,
-    written_levels,
 )
 from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Row
 from brimful.store.ready import Ready
@@ -535,13 +533,9 @@ class StoredSnapshot(ComparedElsewhere):
 
     @cached_property
     def _buckets(self) -> list[list[bytes]]:
-        if (ready := self.ready.arrays("buckets")) is not None:
-            with suppress(ValueError):
-                return read_levels(ready[0].tobytes(), root=self.root)
         found = all_buckets(_bucket_roots(self._cursor))
         if found[-1][0] != self.root:
             raise CorruptError(_NO_PATH)
-        self.ready.keep("buckets", [np.frombuffer(written_levels(found), np.uint8)])
         return found
 
     def leave_ready(self) -> None:

@@ -34,8 +34,8 @@ from brimful.index.vectors import Bytes
 from brimful.store import remembered
 from brimful.store.address import Place
 from brimful.store.claims import Claim
-from brimful.store.format import BlobReader, ChangedError, Cursor, Value, check_seal, give_back, seal_of, seals_of
-from brimful.store.merkle import bucket_of, buckets_of, leaf_hash, roots_of, state_root
+from brimful.store.format import BlobReader, ChangedError, Cursor, Value, check_seal, give_back, seal_of
+from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import (
     COLUMNS,
@@ -246,7 +246,7 @@ class Store(ABC):
         with self._writing() as cursor:
             gone = self._forget(cursor, paths, only=prefix)
             if gone:
-                self._finish(cursor, touched=set(buckets_of(gone)))
+                self._finish(cursor, touched=set(map(bucket_of, gone)))
         return len(gone)
 
     def _commit(self, batch: Sequence[Entry]) -> int:
@@ -278,7 +278,7 @@ class Store(ABC):
             paths = [row.path for row in given.rows.values()]
             self._forget(cursor, paths)
             self._adopt(cursor, given, model)
-            self._finish(cursor, touched=set(buckets_of(paths)))
+            self._finish(cursor, touched=set(map(bucket_of, paths)))
         return len(paths)
 
     def _adopt(self, cursor: Cursor, given: Adopted, model: str | None) -> None:
@@ -308,8 +308,8 @@ class Store(ABC):
         """Put documents into their table; returns their numbers."""
         ((first,),) = cursor.fetch("SELECT coalesce(max(number), 0) + 1 FROM documents")
         numbers = range(first, first + len(rows))
-        numbered = [(number, *row) for number, row in zip(numbers, rows, strict=True)]
-        sealed = ((*row, seal) for row, seal in zip(numbered, seals_of(numbered), strict=True))
+        numbered = ((number, *row) for number, row in zip(numbers, rows, strict=True))
+        sealed = ((*row, seal_of(*row)) for row in numbered)
         cursor.executemany(f"INSERT INTO documents VALUES ({'?, ' * (len(Row._fields) + 1)}?)", sealed)  # noqa: S608
         with_seals = [(numbers[at], data, seal_of(numbers[at], data)) for at, data in maps.items()]
         cursor.executemany("INSERT INTO maps VALUES (?, ?, ?)", with_seals)
@@ -414,8 +414,7 @@ class Store(ABC):
             )
         leaves = _leaves(cursor, buckets)
         cursor.executemany("DELETE FROM buckets WHERE number = ?", [(bucket,) for bucket in buckets])
-        held = [bucket for bucket in buckets if bucket in leaves]
-        fresh = list(zip(held, roots_of([leaves[bucket] for bucket in held]), strict=True))
+        fresh = [(bucket, root_of(leaves[bucket])) for bucket in buckets if bucket in leaves]
         cursor.executemany("INSERT INTO buckets VALUES (?, ?)", fresh)
         for bucket in buckets:
             roots.pop(bucket, None)

@@ -52,7 +52,7 @@ from brimful.store.format import (
     unpack_cards,
     unpack_table,
 )
-from brimful.store.merkle import BUCKETS, bucket_of, buckets_of, leaf_hashes
+from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents
 from brimful.store.views import StoredSegment
 from brimful.text.kinds import Kind
@@ -469,16 +469,14 @@ def split(prepared: Prepared, parts: Parts) -> dict[int, Prepared]:
 def rows_of(entries: Sequence[Entry]) -> list[Row]:
     """What is kept of documents."""
     documents = [entry.document for entry in entries]
-    paths = [document.path for document in documents]
     hashes = [entry.content_hash or _content_hash(entry.document) for entry in entries]
-    leaves = leaf_hashes(zip(paths, [document.time for document in documents], hashes, strict=True))
     return [
         Row(
             document.path,
             bytes.fromhex(document.id),
             hashed,
-            leaf,
-            bucket,
+            leaf_hash(document.path, document.time, hashed),
+            bucket_of(document.path),
             len(document),
             document.time,
             document.kind,
@@ -488,9 +486,7 @@ def rows_of(entries: Sequence[Entry]) -> list[Row]:
             entry.origin,
             entry.stamp,
         )
-        for entry, document, hashed, leaf, bucket in zip(
-            entries, documents, hashes, leaves, buckets_of(paths), strict=True
-        )
+        for entry, document, hashed in zip(entries, documents, hashes, strict=True)
     ]
 
 
