@@ -145,8 +145,8 @@ def test_a_question_to_a_store_loads_what_it_needs(brimful, corpus, tmp_path):
     program = (
         "import sys; from brimful.surfaces.cli import main; code = main(sys.argv[1:]); "
         "heavy = {'argparse', 'asyncio', 'concurrent.futures', 'email', 'hashlib', 'http', 'importlib.metadata', "
-        "'logging', 'numpy.ma', 'numpy.random', 'platformdirs', 'random', 'shutil', 'splintr', 'ssl', 'subprocess', "
-        "'tempfile', 'tokenizers', 'brimful.corpus.loaders', 'brimful.densify', 'brimful.ingest.folders', "
+        "'logging', 'numpy.ma', 'numpy.random', 'splintr', 'ssl', 'subprocess', "
+        "'tokenizers', 'brimful.corpus.loaders', 'brimful.densify', 'brimful.ingest.folders', "
         "'brimful.receipts.sources', 'brimful.store.sharding', 'brimful.store.postgres'}; "
         "sys.exit(f'{code} {heavy & set(sys.modules)}')"
     )

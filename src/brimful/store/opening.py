@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+import platformdirs
+
 from brimful.errors import InputError, StoreUnreachableError
-from brimful.home import own_folder
 from brimful.index.embedders import Embedder
 from brimful.store.address import STORE_NAME, Address, Place, Shards, is_address, is_list, several, shards_of
 from brimful.store.claims import ALL
@@ -112,5 +113,5 @@ def digests_of(place: Place) -> Path:
         return place.with_name(f"{place.name}-digests")
     from hashlib import sha256
 
-    folder = own_folder("data") / "servers"
+    folder = platformdirs.user_data_path("brimful", appauthor=False) / "servers"
     return folder / f"{sha256(place.key.encode()).hexdigest()[:24]}-digests"

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import platformdirs
 from blake3 import blake3
 
-from brimful.home import own_folder
 from brimful.kernels.tokens import PAGE_CODES, TokenTable, index_tokens
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def folder() -> Path | None:
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
         return Path(chosen) if chosen else None
-    return own_folder("cache") / "tables"
+    return platformdirs.user_cache_path("brimful", appauthor=False) / "tables"
 
 
 def path_of(vocabulary: str, version: str) -> Path | None:

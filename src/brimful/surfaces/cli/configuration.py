@@ -10,9 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import platformdirs
+
 from brimful.choices import check_value, from_text
 from brimful.errors import BrimfulError, ChoiceError, InputError, StoreError, choose, suggest
-from brimful.home import own_folder
 from brimful.settings import ASKED, Ask, pairs
 from brimful.store.address import Address, Place, Shards, is_address, is_list, masked, shards_of
 
@@ -92,7 +93,7 @@ def user_file() -> Path:
     """The user's own file: BRIMFUL_CONFIG, or the system's place for such things."""
     if chosen := os.environ.get("BRIMFUL_CONFIG"):
         return Path(chosen).expanduser()
-    return own_folder("config") / "config.toml"
+    return platformdirs.user_config_path("brimful", appauthor=False) / "config.toml"
 
 
 def unknown_variables() -> list[str]:
@@ -333,7 +334,7 @@ def cache_folder() -> Path:
     """Where stores are kept that nobody named: BRIMFUL_CACHE, or the system's place for such things."""
     if chosen := os.environ.get("BRIMFUL_CACHE"):
         return Path(chosen)
-    return own_folder("cache") / "stores"
+    return platformdirs.user_cache_path("brimful", appauthor=False) / "stores"
 
 
 def _check_unlinked(place: Path, *, within: Path) -> Path:
