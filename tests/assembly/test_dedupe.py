@@ -2,7 +2,6 @@
 
 import random
 import re
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -80,16 +79,6 @@ def test_texts_that_were_compared_before_change_nothing(windows, before, thresho
     for given_windows in (before, windows, windows):
         kept = split_duplicates(given_windows, threshold=threshold, twins=twins)[0]
         assert list(kept) == plain_dedupe(given_windows, threshold)
-
-
-@given(candidates(), candidates(), st.sampled_from([0.0, 0.3, 0.8, 1.0]))
-def test_only_what_is_like_others_is_compared(windows, before, threshold):
-    """Between documents only, what is kept is what comparing all of them keeps, and each duplicate names the same."""
-    twins = module.Twins(threshold)
-    split_duplicates(before, threshold=threshold, twins=twins)
-    quickly = split_duplicates(windows, threshold=threshold, across_only=True, twins=twins)
-    with patch.object(module.Twins, "like_others", lambda _, texts: set(texts)):
-        assert split_duplicates(windows, threshold=threshold, across_only=True) == quickly
 
 
 @given(candidates(), st.randoms(use_true_random=False))

@@ -38,15 +38,6 @@ def test_a_hit_that_does_not_fit_is_not_cut_to_fit():
     assert context.omitted[0].enters_at == pack([long, other], budget=10_000, fill="relevant").tokens
 
 
-def test_a_hit_longer_than_the_budget_is_cut_and_marked():
-    """A hit that alone exceeds the budget fills it, and shows that it goes on (ruling 4)."""
-    window = Window.cut(PAGE, 0, 4_400, score=1.0, hits=(Hit("page.txt", 0, 4_400, 1.0),))
-    context = pack([window], budget=500)
-    assert 490 <= context.tokens <= 500
-    assert context.truncated
-    assert context.windows[0].cut_end
-
-
 @pytest.mark.parametrize("budget", [32, 60, 200])
 def test_a_hit_longer_than_the_budget_is_cut_around_its_words(budget):
     """The part of a long hit that is shown has the word for which it was found, with text on both sides."""
@@ -103,14 +94,6 @@ def test_a_position_in_a_long_unit(text, place):
         assert context.windows[0].start <= place <= context.windows[0].end
 
 
-def test_adjacent_long_hits_are_never_an_empty_context():
-    """Five adjacent hits of a thousand bytes and a small budget: the best part is shown."""
-    hits = [Hit("page.txt", k * 1_000, k * 1_000 + 1_000, 1 - k / 10) for k in range(5)]
-    for sizing in ("density", "radial", "elastic"):
-        context = pack(inflate(hits, [PAGE], budget=500, sizing=sizing), budget=500)
-        assert context.tokens >= 490
-
-
 def test_what_others_grew_over_is_not_omitted():
     """A window that is shown because a neighbour grew over it is not listed as left out, and its hit counts."""
     hit = Hit("page.txt", 90, 95, 0.5)
@@ -134,27 +117,10 @@ def test_every_window_is_shown_trimmed_or_omitted(packing):
             assert out.window.id in {window.id for window in at_price.windows}
 
 
-def test_entry_prices_of_many_are_found_soon():
-    """The last of 300 documents has its price after few packings."""
-    windows = [Window(f"{n:03}.md", f"text number {n} of many", score=-n) for n in range(300)]
-    context = pack(windows, budget=200, trim=False, fill="relevant")
-    price = context.omitted[-1].enters_at
-    assert "299.md" in {w.path for w in pack(windows, budget=price, fill="relevant").windows}
-    assert "299.md" not in {w.path for w in pack(windows, budget=price - 1, trim=False, fill="relevant").windows}
-
-
 def test_trimming_can_be_off():
     """The CFS profile shows whole windows or none."""
     context = pack([Window("a", " ".join(SENTENCES))], budget=100, trim=False, fill="relevant")
     assert context.windows == ()
-
-
-def test_growing_stops_at_units():
-    """Windows grow by whole sentences as long as they fit."""
-    context = pack(inflate([Hit.of(PAGE, "Sentence number 50 ", score=1.0)], [PAGE], max_bytes=60), budget=1_000)
-    (window,) = context.windows
-    assert window.text.startswith("Sentence number ")
-    assert context.tokens >= 980
 
 
 def test_windows_that_meet_become_one():

@@ -87,16 +87,6 @@ def test_a_long_trail_is_written_out_once_in_a_row(form, said):
     assert [[seam.text for seam in window.seams] for window in parse(text, format=form)] == [[header]] * 3
 
 
-@pytest.mark.parametrize("form", ["plain", "markdown", "xml", "json"])
-def test_a_heading_that_says_as_above_is_one(form):
-    """What stands for a trail can't be mistaken for a heading of the same words, nor the other way round."""
-    long = Seam("heading", 0, 0, "How the proxies of the eastern region are restarted " * 2)
-    seams = [[long], [Seam("heading", 0, 0, "as above")], [long], [long]]
-    windows = [Window("a.md", f"{n}.", n, cut_start=True, cut_end=True, seams=tuple(s)) for n, s in enumerate(seams)]
-    read = parse(render(windows, format=form), format=form)
-    assert [[seam.text for seam in w.seams] for w in read] == [[seam.text for seam in s] for s in seams]
-
-
 @pytest.mark.parametrize("form", ["plain", "messages", "markdown", "anthropic"])
 def test_doctests_need_no_escape(form):
     """Dots of a text are dots: neither `...` on a line nor at an end is changed, and no marker runs into them."""

@@ -69,14 +69,6 @@ def test_every_line_names_something_that_is_there(files, room, asked):
 
 
 @settings(deadline=None)
-@given(_files, st.integers(1, 200), st.integers(0, 3))
-def test_the_same_files_give_the_same_bytes(files, room, asked):
-    """In whatever order files are opened, and however often it is drawn."""
-    again = {path: tuple(entries) for path, entries in files.items()}
-    assert _drawn(files, COUNTERS[0], room, asked) == _drawn(again, COUNTERS[0], room, asked)
-
-
-@settings(deadline=None)
 @given(_files)
 def test_with_room_enough_everything_is_named(files):
     """Every file and every entry, and nothing is counted as left out."""
@@ -92,19 +84,6 @@ def test_every_file_is_named_before_any_is_opened():
         found = _drawn(files, COUNTERS[0], room)
         assert not (found.names and found.files_left_out)
     assert found.names > 0
-
-
-def test_a_file_is_opened_only_when_its_turn_comes():
-    """A budget that ends among the names of files opens none of them."""
-    opened = []
-
-    def open_file(path):
-        opened.append(path)
-        return ()
-
-    files = [f"some/folder/file{number}.py" for number in range(100)]
-    assert draw(files, open_file, counter=COUNTERS[0], room=50).files < 50
-    assert opened == []
 
 
 def test_a_counter_without_sums_is_obeyed():

@@ -1,17 +1,15 @@
 """Packing against references that render and count everything at every step."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful import Document, Window, pack, render, tokens_for
+from brimful import Window, pack, render, tokens_for
 from brimful.assembly.formats import form_for
 from brimful.assembly.select import Layout, groups_of
 from brimful.settings import FORMATS
 from brimful.text.tokens import counting
-from tests.properties.strategies import HOSTILE, PIECES, own_windows, scores
+from tests.properties.strategies import own_windows, scores
 
 WORDS = counting("words", lambda text: len(text.split()))
 
@@ -159,44 +157,3 @@ def test_a_layout_costs_what_its_text_counts(steps, available, form):
         shown = shown if fits else before
     blocks = [[slots[at] for at in sorted(slots)] for slots in shown if slots]
     assert layout.cost_of(blocks) == layout.cost_of(blocks) == layout.tokens
-
-
-@given(
-    pieces=st.lists(st.sampled_from([*PIECES, *HOSTILE]), min_size=4, max_size=24),
-    cuts=st.lists(st.integers(0, 400), min_size=6, max_size=6),
-    name=st.sampled_from(["a.md", "a.txt", "a.py", "a.csv"]),
-    form=st.sampled_from(FORMATS),
-    model=st.sampled_from(["o200k_base", "cl100k_base"]),
-    spare=st.integers(0, 12),
-)
-def test_what_is_over_by_its_text_alone_does_not_fit(pieces, cuts, name, form, model, spare):
-    """A window that is said to be over by what it grows by is refused when it is written and counted, too."""
-    text = "".join(pieces)
-    page = Document(name, text)
-    first, start, end, last, *others = sorted(len(text[: cut % (len(text) + 1)].encode()) for cut in cuts)
-    layout = Layout(form=form_for(form), counter=tokens_for(model))
-    windows = [replace(Window.cut(page, *span), trail_share=8) for span in ((start, end), (others[0], others[1]))]
-    layout.lay_out([(name, [window if window.text else None for window in windows])])
-    if start == end:
-        return
-    for low, high, before in ((first, end, True), (start, last, False)):
-        added = page.text(low, start) if before else page.text(end, high)
-        available = layout.tokens + spare
-        if added and layout.is_over_by_text(windows[0], added, before=before, available=available):
-            grown = windows[0].resized(low, high)
-            assert not layout.put(0, 0, grown, available=available)
-
-
-def test_most_that_is_over_is_told_by_its_text():
-    """A sentence more in the middle of a page is refused without being written; a title that it would reach is not."""
-    page = Document("tea.txt", "The pot is warm. " * 40)
-    layout = Layout(form=form_for("plain"), counter=tokens_for("o200k_base"))
-    window = Window.cut(page, 170, 340)
-    layout.lay_out([("tea.txt", [window])])
-    told = [
-        layout.is_over_by_text(window, "The pot is warm. ", before=before, available=layout.tokens + spare)
-        for before, spare in ((False, 4), (False, 5), (True, 1), (True, 5))
-    ]
-    assert told == [True, False, True, False]
-    whole = Window.cut(page, 17, 340)
-    assert not layout.is_over_by_text(whole, "The pot is warm. ", before=True, available=layout.tokens)
