@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml requirements/test.lock requirements/oracles.lock script
 demo: $(STAMP)  ## Set everything up, ask this repo's own files, verify the receipt
 	@$(BIN)/python scripts/demo.py
 
-test: $(STAMP) lint types  ## Set everything up and pass every test (what CI runs)
+test: $(STAMP) lint types  ## Set everything up and pass every test (what CI runs); BROWSER=skip installs no browser
 	@$(PYTHON) scripts/make_browser.py
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest -n 2 -q

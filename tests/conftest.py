@@ -1,7 +1,11 @@
-"""Shared by all tests: Hypothesis profiles, a slow engine. `BRIMFUL_EXAMPLES=2000 pytest` searches longer."""
+"""Shared by all tests: Hypothesis profiles, signals, a PostgreSQL, a slow engine.
+
+`BRIMFUL_EXAMPLES=2000 pytest --timeout 0` searches longer.
+"""
 
 import asyncio
 import os
+import signal
 import threading
 
 import pytest
@@ -13,6 +17,10 @@ LONG = 30  # seconds after which a test gives up waiting; nothing takes that lon
 
 # Tests ask by words, unless they name a model: reading passages takes a second a question.
 os.environ.setdefault("BRIMFUL_EMBEDDER", "none")
+
+# A shell starts what it puts in the background with Ctrl-C ignored, which every child of the tests would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 settings.register_profile(
     "default",
