@@ -2,16 +2,19 @@
 
     python scripts/same_contexts.py QUESTIONS.jsonl TREE OTHER_TREE [--budgets 500 4000]
 
-A line of QUESTIONS.jsonl is `{"store": PATH, "question": TEXT}`; a tree is a checkout (its `src` is imported). Each
-context is hashed in plain text and in XML. What differs is listed, and the exit code is 1.
+A line of QUESTIONS.jsonl is `{"store": PATH, "question": TEXT}`, or `{"folder": PATH, "question": TEXT}` for a folder
+that each tree indexes itself; a tree is a checkout (its `src` is imported). Each context is hashed in plain text and
+in XML. What differs is listed, and the exit code is 1.
 """
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 FORMATS = ("plain", "xml")
@@ -21,17 +24,15 @@ def hashes(questions: Path, budgets: list[int]) -> dict[str, str]:
     """The hash of each context, of the `brimful` that can be imported here."""
     import brimful
 
-    found, engine, opened = {}, None, None
-    for line in questions.read_text(encoding="utf-8").splitlines():
-        asked = json.loads(line)
-        if asked["store"] != opened:
-            if engine is not None:
-                engine.close()
-            engine, opened = brimful.open(asked["store"]), asked["store"]
-        for budget in budgets:
-            for form in FORMATS:
-                context = engine.context(asked["question"], budget=budget, format=form)
-                key = f"{asked['store']} {budget} {form} {asked['question']}"
+    lines = map(json.loads, questions.read_text(encoding="utf-8").splitlines())
+    found = {}
+    for (store, folder), asked in itertools.groupby(lines, lambda line: (line.get("store"), line.get("folder"))):
+        with tempfile.TemporaryDirectory() as scratch, brimful.open(store or Path(scratch) / "same.db") as engine:
+            if folder:
+                engine.add(folder)
+            for line, budget, form in itertools.product(asked, budgets, FORMATS):
+                context = engine.context(line["question"], budget=budget, format=form)
+                key = f"{store or folder} {budget} {form} {line['question']}"
                 found[key] = hashlib.sha256(context.text.encode()).hexdigest()
     return found
 
