@@ -39,7 +39,8 @@ def main(venv: Path, lock: Path) -> int:
         venv_module.create(venv, with_pip=True, clear=True)
     pip = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     for arguments in (
-        ["--require-hashes", "-r", str(lock)],
+        # The lock is complete; resolving again would look at newer releases, for `sqlalchemy[asyncio]` for one.
+        ["--require-hashes", "--no-deps", "-r", str(lock)],
         ["--require-hashes", "--no-deps", "-r", str(ORACLES)],
         ["--no-deps", "--no-build-isolation", "-e", "."],
     ):
