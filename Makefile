@@ -70,7 +70,7 @@ bench-query: $(STAMP)  ## Question to context against bm25s, tantivy, LlamaIndex
 MEGABYTES ?= 100
 KEEP ?=
 
-bench-postgres: $(STAMP)  ## PostgreSQL and shards against a file and a tsvector + pgvector hybrid by hand (an hour; MEGABYTES="100 1000"; goes on where it ended with KEEP=folder)
+bench-postgres: $(STAMP)  ## PostgreSQL against a file and a tsvector + pgvector hybrid by hand (an hour; MEGABYTES="100 1000"; goes on where it ended with KEEP=folder)
 	@$(BIN)/python benchmarks/postgres.py --megabytes $(MEGABYTES) $(if $(KEEP),--keep $(KEEP))
 
 bench-scale: $(STAMP)  ## Three sizes measured, 1 TB and 100 TB on paper, into docs/scale.md (minutes)

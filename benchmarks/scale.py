@@ -29,8 +29,6 @@ os.environ["BRIMFUL_EMBEDDER"] = "none"
 SIZES = (3, 9, 27)
 """Megabytes that are measured: two for the fit, one to see how wrong it is."""
 MB, GB, TB = 10**6, 10**9, 10**12
-SHARD_BYTES = 200 * GB
-"""Text of one shard, as we would lay it out: a table of a few terabytes is what a team's server is used to."""
 CORE_HOUR, GB_MONTH = 0.04, 0.10
 """Dollars, for a core for an hour and a gigabyte of disk for a month: put in your own."""
 CORES = 32
@@ -170,14 +168,6 @@ def simulated(megabytes: float, *, batch: int | None = None) -> tuple[int, float
     return full + sum(map(len, tiers.values())), written / total
 
 
-def spread(documents: int, shards: int) -> float:
-    """How much more than its share the fullest shard holds, by hashes of made-up paths."""
-    from brimful.store.merkle import BUCKETS, bucket_of
-
-    held = Counter(bucket_of(f"folder-{number % 997}/file-{number}.md") % shards for number in range(documents))
-    return max(held.values()) / (documents / min(shards, BUCKETS))
-
-
 @dataclass(frozen=True)
 class Fit:
     """A straight line through two corpora, and what it says of the third."""
@@ -270,16 +260,14 @@ def _large(measured: list[Measured]) -> report.Table:
     table = report.Table(
         "On paper",
         ("", *sizes),
-        about=f"{SHARD_BYTES / GB:.0f} GB of text a shard; {CORES} cores that index; ${CORE_HOUR} for a core's hour, "
-        f"${GB_MONTH} for a gigabyte's month. A question is asked by one process that reads the columns of all shards, "
-        "as it is built today.",
+        about=f"{CORES} cores that index; ${CORE_HOUR} for a core's hour, ${GB_MONTH} for a gigabyte's month. A "
+        "question is asked by one process that reads the columns of the whole corpus.",
     )
     rows: dict[str, list[str]] = {}
     for size in sizes.values():
         megabytes = size / MB
-        shards = max(-(-size // SHARD_BYTES), 1)
-        per_shard, writes = simulated(min(megabytes / shards, 20_000))
-        segments = per_shard * shards * max(megabytes / shards / 20_000, 1)
+        segments, writes = simulated(min(megabytes, 20_000))
+        segments *= max(megabytes / 20_000, 1)
         stored = fits["stored_bytes"].at(megabytes)
         cpu_hours = fits["index_cpu"].at(megabytes) / 3_600
         fetches = measured[-1].fetches * max(segments / max(measured[-1].segments, 1), 1)
@@ -289,8 +277,6 @@ def _large(measured: list[Measured]) -> report.Table:
             ("documents (rows)", f"{fits['documents'].at(megabytes):,.0f}"),
             ("blobs (rows)", f"{fits['blobs'].at(megabytes):,.0f}"),
             ("stored", _bytes(stored)),
-            ("shards", f"{shards:,}"),
-            ("stored in each", _bytes(stored / shards)),
             ("segments", f"{segments:,.0f}"),
             ("writes of each byte of text", f"{writes:.1f}"),
             (f"indexing, hours of {CORES} cores", f"{cpu_hours / CORES:,.1f}"),

@@ -53,8 +53,6 @@ REMEDIES = {
     "store.busy": "Wait until the other process has finished, then try again.",
     "store.corrupt": "Restore the file, or remove it and index the sources again. Nothing wrong was served.",
     "store.full": "Make room on the disk, then run the same again; the last commit stands.",
-    "store.helper": "Add the same place again: it goes on from what was committed. Perhaps memory was short.",
-    "store.shard_down": "Bring the shard's server or disk back; until then, ask for a partial answer (`--partial`).",
     "store.unreachable": "Start the server or correct the address, then run the same again; the last commit stands.",
     "store.version": "Name another path, or open the store with the version that made it.",
 }
@@ -103,16 +101,6 @@ def _busy() -> None:
         raise apsw.BusyError("database is locked")
 
 
-def _shard_down() -> None:
-    import brimful
-
-    with brimful.open(["a.db", "b.db"]) as engine:
-        engine.add_text("tea.md", "Tea is at four.")
-    Path("b.db").unlink()
-    with brimful.open(["a.db", "b.db"]) as engine:
-        engine.context("When is tea?")
-
-
 def _unreachable() -> None:
     import brimful
 
@@ -153,12 +141,6 @@ def _full() -> None:
 
     with _translated(Path("store.db")):
         raise apsw.FullError("database or disk is full")
-
-
-def _helper() -> None:
-    from brimful.ingest.workers import _ended
-
-    raise _ended(type("WorkerCrashedError", (Exception,), {})())
 
 
 def _endpoint() -> None:
@@ -226,8 +208,6 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "store.busy": _busy,
     "store.corrupt": _corrupt,
     "store.full": _full,
-    "store.helper": _helper,
-    "store.shard_down": _shard_down,
     "store.unreachable": _unreachable,
     "store.version": _version,
 }

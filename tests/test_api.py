@@ -69,8 +69,6 @@ CODES = {
     "store.busy",
     "store.corrupt",
     "store.full",
-    "store.helper",
-    "store.shard_down",
     "store.unreachable",
     "store.version",
 }

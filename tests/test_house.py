@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "brimful"
 PLACES = ("src", "tests", "scripts", "benchmarks")
 MODULES = sorted(PACKAGE.rglob("*.py"))
-_SET = re.compile(r"\w\.([A-Z_]{2,})\b")  # a constant that a test sets: "brimful.store.sharding.SLICE_BYTES"
+_SET = re.compile(r"\w\.([A-Z_]{2,})\b")  # a constant that a test sets: "brimful.store.writing.SEGMENT_BYTES"
 
 
 def defined(tree: ast.Module) -> Iterator[str]:

@@ -21,7 +21,7 @@ PLAIN = {
     "PDF": [PACKAGE / "corpus" / "loaders" / "office.py"],
     "following changes": [PACKAGE / "ingest" / "folders.py", PACKAGE / "surfaces" / "cli" / "serving.py"],
     "the command line": (PACKAGE / "surfaces" / "cli").glob("*.py"),
-    "the store": [file for file in (PACKAGE / "store").glob("*.py") if file.name != "cluster.py"],  # Ray is an extra
+    "the store": (PACKAGE / "store").glob("*.py"),
 }
 OPTIONAL = {"posix_ipc", "uvloop"}  # taken where they are there
 IN_OFFICE = {"mammoth", "openpyxl", "pptx"}  # what reads Office files stands in the module that reads PDF

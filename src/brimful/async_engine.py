@@ -13,15 +13,12 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from brimful.engine import Engine
 from brimful.errors import StoreError
 from brimful.index.embedders import Embedder
 from brimful.store.opening import Named
-
-if TYPE_CHECKING:
-    from brimful.store.sharding import ShardState
 
 _THREADS = 4
 """Calls that work or wait for a model at a time."""
@@ -30,9 +27,7 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 
-def open_async(
-    path: Named, *, vectors: bool = True, embedder: Embedder | None = None, ray: str | None = None
-) -> AsyncEngine:
+def open_async(path: Named, *, vectors: bool = True, embedder: Embedder | None = None) -> AsyncEngine:
     """As `open`, for an event loop; the store is opened by the first call, or by `async with`.
 
     >>> import tempfile
@@ -43,7 +38,7 @@ def open_async(
     >>> asyncio.run(ask())
     '[DOC: tea.md]\\nTea is served at four.\\n'
     """
-    return AsyncEngine(partial(Engine, path, vectors=vectors, embedder=embedder, ray=ray))
+    return AsyncEngine(partial(Engine, path, vectors=vectors, embedder=embedder))
 
 
 def _awaited(
@@ -143,10 +138,6 @@ class AsyncEngine:
     async def roots(self) -> tuple[str, ...]:
         """The files, folders and globs that were added."""
         return await self.call(lambda engine: engine.roots)
-
-    async def shards(self) -> tuple[ShardState, ...]:
-        """What each shard holds; nothing where the corpus lies on one store."""
-        return await self.call(lambda engine: engine.shards)
 
     async def folders(self) -> dict[str, str]:
         """What was added, and the folder that the documents of each place are named in."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from brimful.ingest import Report
     from brimful.receipts.checking import Findings
     from brimful.settings import DensifySettings
-    from brimful.store.sharding import ShardState
     from brimful.store.snapshot import StoredSnapshot
 
 
@@ -52,20 +51,17 @@ def open(  # noqa: A001
     embedder: Embedder | None = None,
     late: Embedder | str = "auto",
     reranker: Reranker | str = "auto",
-    ray: str | None = None,
 ) -> Engine:
     """Open the store at this path, or make one; a folder holds it as `brimful.db`.
 
     `postgresql://USER@HOST/DATABASE?corpus=NAME` is a corpus on a server (docs/postgres.md), with the same bytes.
-    Several paths and addresses are the shards of one corpus.
 
     `vectors=False` makes a store without unit codes: smaller and faster to fill, and blind to meaning. `embedder`
     makes them in place of the static table (`MiniLmEmbedder`, `EndpointEmbedder`, `wrap`): a store keeps its name, and
     is asked and added to with the same one only. `late` is the model that reads the best places of each question, or
     its name (`minilm`, a folder, `openai:MODEL@URL`, …; `none` for nobody); "auto" takes what BRIMFUL_EMBEDDER names,
     or MiniLM where it is installed. `reranker` puts the best passages of a question in order, after the model; nobody
-    does unless one is named, here or as BRIMFUL_RERANKER (docs/vectors.md). `ray` is the address of a Ray cluster that
-    serves the shards (docs/cluster.md).
+    does unless one is named, here or as BRIMFUL_RERANKER (docs/vectors.md).
 
     >>> import tempfile
     >>> with open(tempfile.mkdtemp()) as engine:
@@ -73,7 +69,7 @@ def open(  # noqa: A001
     ...     engine.context("When is tea?", budget=50).text
     '[DOC: tea.md]\\nTea is served at four. Coffee comes at ten.\\n'
     """
-    return Engine(path, vectors=vectors, embedder=embedder, late=late, reranker=reranker, ray=ray)
+    return Engine(path, vectors=vectors, embedder=embedder, late=late, reranker=reranker)
 
 
 P = ParamSpec("P")
@@ -85,7 +81,7 @@ def _of_corpus(method: Callable[Concatenate[Corpus, P], R]) -> Callable[Concaten
 
     @wraps(method)
     def asked(self: Engine, /, *given: P.args, **named: P.kwargs) -> R:
-        with self.corpus(partial=bool(named.get("partial"))) as corpus:
+        with self.corpus() as corpus:
             return method(corpus, *given, **named)
 
     return asked
@@ -102,12 +98,11 @@ class Engine:
         embedder: Embedder | None = None,
         late: Embedder | str = "auto",
         reranker: Reranker | str = "auto",
-        ray: str | None = None,
     ) -> None:
         if embedder is not None and not vectors:
             raise SettingError(f"vectors=False has no use for {embedder!r}; leave one of the two out")
         self.path = place_of(path)
-        self._store = opened(self.path, embedder=(embedder or "default") if vectors else None, ray=ray)
+        self._store = opened(self.path, embedder=(embedder or "default") if vectors else None)
         self._writer = threading.RLock()  # one thread changes the corpus at a time
         self._readers = Readers(
             self._store, place=self.path, vectors=vectors, embedder=embedder, late=late, reranker=reranker
@@ -121,12 +116,9 @@ class Engine:
     def _at(self, snapshot: StoredSnapshot) -> Corpus:
         return Corpus(snapshot, readers=self._readers, documents=self._documents, contexts=self._contexts)
 
-    def corpus(self, *, partial: bool = False) -> AbstractContextManager[Corpus]:
-        """The newest corpus, the same for all that one thread asks it: `with engine.corpus() as corpus: …`.
-
-        `partial` goes without shards that can't be reached.
-        """
-        return self._states.asking(partial=partial)
+    def corpus(self) -> AbstractContextManager[Corpus]:
+        """The newest corpus, the same for all that one thread asks it: `with engine.corpus() as corpus: …`."""
+        return self._states.asking()
 
     def leave_ready(self) -> None:
         """Write beside the store what the next process would make of the whole corpus again before it answers.
@@ -256,19 +248,9 @@ class Engine:
         with self._states.turn():
             return {place_below(prefix): folder for prefix, folder in self._store.roots().items()}
 
-    @property
-    def shards(self) -> tuple[ShardState, ...]:
-        """What each shard holds, or why it can't be reached; nothing where the corpus lies on one store."""
-        from brimful.store.sharding import ShardedStore
-
-        if not isinstance(self._store, ShardedStore):
-            return ()
-        with self._states.undisturbed():
-            return tuple(self._store.states())
-
-    def one_state(self, *, partial: bool = False) -> AbstractContextManager[Corpus]:
+    def one_state(self) -> AbstractContextManager[Corpus]:
         """Several calls that see the same state, whoever writes meanwhile; not for calls that write."""
-        return self.corpus(partial=partial)
+        return self.corpus()
 
     @property
     def columns(self) -> CorpusColumns:
@@ -290,7 +272,7 @@ class Engine:
         The windows are read from the store; those that it has no more as they were cited are named in `changed`.
         """
         cited = Receipt.of(receipt)
-        with self.corpus(partial=bool(cited.missing)) as corpus:
+        with self.corpus() as corpus:
             return corpus.check_answer(answer, cited)
 
     # ---- questions
@@ -324,15 +306,14 @@ class Engine:
         """
         ask = ask_for(question, budget, settings, field, {**choices, **_named(densify)})
         if ask.settings.densify is None:
-            with self.corpus(partial=ask.settings.partial) as corpus:
+            with self.corpus() as corpus:
                 return corpus.context(ask)
         model = densify or ask.settings.densify
-        with self._states.turn(partial=True) if ask.settings.partial else nullcontext():
-            return beside_the_rest(
-                ask,
-                room_for=partial(self._room_for, ask),
-                filled=lambda room: self._condensed(ask, room, model, cancel),
-            )
+        return beside_the_rest(
+            ask,
+            room_for=partial(self._room_for, ask),
+            filled=lambda room: self._condensed(ask, room, model, cancel),
+        )
 
     def _condensed(self, ask: Ask, room: Budget, model: Model | str, cancel: threading.Event | None) -> Context:
         from brimful.densify.condensing import condensed
@@ -350,7 +331,7 @@ class Engine:
         """
         if context.receipt is None:
             raise InputError("this context has no receipt to ask again by; price what an engine's `context` gave")
-        with self.corpus(partial=bool(context.missing)) as corpus:
+        with self.corpus() as corpus:
             return corpus.priced(corpus.ask_of(context.receipt), context, most=most)
 
     def explain(
@@ -375,7 +356,7 @@ class Engine:
             ask = ask_for(question, budget, settings, field, {**choices, **_named(densify)})
         if ask.settings.densify is not None:
             self.context(ask, densify=densify, cancel=cancel)  # kept; nobody waits while a model works
-        with self.corpus(partial=ask.settings.partial) as corpus:
+        with self.corpus() as corpus:
             return corpus.explain(ask, self.context(ask, densify=densify))
 
     def verify(
@@ -399,11 +380,11 @@ class Engine:
         if files is not None:
             found = check_files(cited, Path(files), text=text)
         else:
-            with self.corpus(partial=bool(cited.missing)) as corpus:
+            with self.corpus() as corpus:
                 found = corpus.verify(cited, text=text)
         if not replay:
             return found
-        with self.corpus(partial=bool(cited.missing)) as corpus:
+        with self.corpus() as corpus:
             return compared_again(cited, found, root=corpus.root, again=lambda: self.replay(cited, densify=densify))
 
     def replay(self, receipt: Receipt | str | bytes, *, densify: Model | str | None = None) -> Context:
@@ -412,13 +393,13 @@ class Engine:
         A receipt may name any model, and so any address, for condensing: it is asked only where `densify` names it too.
         """
         cited = Receipt.of(receipt)
-        with self.corpus(partial=bool(cited.missing)):
+        with self.corpus():
             ask, model = self._asked_by(cited, densify)
             return self.context(ask, densify=model)
 
     def _asked_by(self, receipt: Receipt, densify: Model | str | None) -> tuple[Ask, Model | str | None]:
         """The question of a receipt, and who condenses for it."""
-        with self.corpus(partial=bool(receipt.missing)) as corpus:
+        with self.corpus() as corpus:
             ask = corpus.ask_of(receipt)
         named = ask.settings.densify
         if named is not None and _named(densify) != {"densify": named} and not named.startswith("extractive:"):

@@ -26,12 +26,10 @@
     │   └── UnavailableError      the provider or the model can't be reached
     └── StoreError                the store can't do what was asked
         ├── CorruptError          stored bytes are not what was written
-        ├── HelperError           a task of a cluster that took part of the work has ended
         ├── StoreAccessError      a server refuses the role, its password or what it asks for
         ├── StoreBusyError        another process is writing
         ├── StoreFullError        no room left on the disk
         ├── StoreUnreachableError a server that can't be reached, or went away
-        │   └── ShardDownError    one of several stores of a corpus can't be reached
         └── StoreVersionError     made by a newer version, or not a store at all
 
 Every message names the value and the remedy. `code` never changes once released.
@@ -233,12 +231,6 @@ class CorruptError(StoreError):
     code = "store.corrupt"
 
 
-class HelperError(StoreError):
-    """A task of a cluster ended before its work was done; what was committed before is intact."""
-
-    code = "store.helper"
-
-
 class StoreAccessError(StoreError):
     """The server of a store refuses a role, its password, or what it wants to do."""
 
@@ -249,12 +241,6 @@ class StoreUnreachableError(StoreError):
     """The server of a store can't be reached, or the connection was cut."""
 
     code = "store.unreachable"
-
-
-class ShardDownError(StoreUnreachableError):
-    """A shard of a corpus can't be reached; the others can be asked without it where that is wanted."""
-
-    code = "store.shard_down"
 
 
 class StoreBusyError(StoreError):
@@ -352,8 +338,6 @@ OUTCOMES: dict[str, Outcome] = {
     "store.busy": Outcome(STORAGE, 503, "Another process is writing"),
     "store.corrupt": Outcome(STORAGE, 500, "Stored bytes are not what was written"),
     "store.full": Outcome(STORAGE, 507, "No room is left on the disk"),
-    "store.helper": Outcome(STORAGE, 503, "A task that took part of the work has ended"),
-    "store.shard_down": Outcome(STORAGE, 503, "A shard can't be reached"),
     "store.unreachable": Outcome(STORAGE, 503, "The store's server can't be reached"),
     "store.version": Outcome(STORAGE, 500, "The store can't be read by this version"),
     "request.json": Outcome(USAGE, 400, "The body is not JSON that can be read safely"),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from brimful.asking import Asked
 from brimful.assembly.context import Context, digest_document, relevance_of
 from brimful.assembly.explain import PRICED, Explanation, Prices
-from brimful.assembly.showing import map_part, notice_part, question_part
+from brimful.assembly.showing import map_part, question_part
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path, close_part
 from brimful.errors import DocumentError, FormatError, InputError, SettingError, SpanError, StoreError, choose
@@ -189,11 +189,6 @@ class Corpus:
         """The state root: one hash over path, time and content of all documents."""
         return self.snapshot.root.hex()
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The shards that it goes without, since they can't be reached; none unless that was asked for."""
-        return self.snapshot.missing
-
     # ---- what it holds
 
     def length(self, path: str) -> int | None:
@@ -205,7 +200,6 @@ class Corpus:
         """A stored document, whole."""
         check_path(path)
         if self.snapshot.row(path) is None:
-            self.snapshot.check_held(path)
             close = close_part(path, self.columns.documents.paths)
             raise DocumentError(f"{path!r:.200} is not in the store; {close}paths are as they are cited")
         return self._documents.many(self.snapshot, [path], as_stored=False)[path]
@@ -215,12 +209,10 @@ class Corpus:
         path: str | Sequence[str] = (),
         *,
         lines: bool = False,
-        partial: bool = False,  # noqa: ARG002  (an engine takes a corpus without the shards that can't be reached)
     ) -> tuple[Listed, ...]:
         """The stored documents by path, or those whose path has one of some parts or fits one of some patterns.
 
-        Nothing of their text is read, unless their `lines` are to be counted. `partial` goes without shards that can't
-        be reached.
+        Nothing of their text is read, unless their `lines` are to be counted.
         """
         found = tuple(self.columns.documents.listed(row) for row in self._rows(path))
         return tuple(each._replace(lines=self._line_count(each)) for each in found) if lines else found
@@ -311,14 +303,12 @@ class Corpus:
         operators: bool = True,
         repair: bool = True,
         meaning: Meaning = "auto",
-        partial: bool = False,  # noqa: ARG002  (an engine takes a corpus without the shards that can't be reached)
         **filters: Any,
     ) -> Found:
         """The units that matter most for a question, and how it was understood.
 
         The operators of the question count here: "phrases", -words, stars, path:; `operators=False` reads it as
-        plain text. `partial` goes without shards that can't be reached. `filters` are the fields of `Filters`: path,
-        not_path, kind, after, before, phrase, without.
+        plain text. `filters` are the fields of `Filters`: path, not_path, kind, after, before, phrase, without.
         """
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise SettingError(f"limit is {limit!r}; it must be at least 1")
@@ -355,24 +345,16 @@ class Corpus:
         question: str | None = None,
         model: str = DEFAULT_MODEL,
         path: str | Sequence[str] = (),
-        partial: bool = False,  # noqa: ARG002  (an engine takes a corpus without the shards that can't be reached)
     ) -> CorpusMap:
         """What the corpus holds, within a budget: files with their headings and definitions, as indented lines.
 
         Every file is named before any is opened; with a question, the documents that it finds come first, opened, and
-        in them the names that it uses. `path` is a part of the paths to show, or a pattern; any of several. `partial`
-        goes without shards that can't be reached, and the first line says so.
+        in them the names that it uses. `path` is a part of the paths to show, or a pattern; any of several.
         """
-        whole, counter = budget_of(budget).available, tokens_for(model)
-        notice = notice_part("plain", self.missing) if self.missing else ""
-        drawn = self._drawn(max(whole - counter.count(notice), 0), question, model, path)
-        text = notice + drawn.text
-        if counter.count(text) > whole:  # a budget that holds no more than the notice, if that
-            text, drawn = "", replace(drawn, files=0, names=0, files_left_out=drawn.files + drawn.files_left_out)
-        return replace(drawn, text=text, tokens=counter.count(text), budget=whole, missing=self.missing)
+        return self._drawn(budget_of(budget).available, question, model, path)
 
     def _drawn(self, room: int, question: str | None, model: str, path: str | Sequence[str]) -> CorpusMap:
-        """A map without a word on what is missing."""
+        """A map of so many tokens at most."""
         from brimful.assembly.outline_map import by_importance, draw, inside  # its rules take a while to load
 
         counter = tokens_for(model)
@@ -424,7 +406,7 @@ class Corpus:
 
     def key(self, ask: Ask, room: Budget) -> tuple[object, ...]:
         """What a context is kept under. Not the root: titles and kinds change what is found, and are not under it."""
-        return (self.snapshot.generation, self.snapshot.missing, room, ask)
+        return (self.snapshot.generation, room, ask)
 
     def room_beside(self, ask: Ask, slack: int) -> tuple[Budget, str | None]:
         """What the map and the question leave of a budget, and the map."""
@@ -436,8 +418,6 @@ class Corpus:
             share = max(whole.available * settings.map_percent // 100, 1)
             drawn = self._drawn(share, ask.question, settings.model, settings.path).text or None
             mapped = 0 if drawn is None else counter.count(map_part(settings.format, drawn)) + slack
-        if self.snapshot.missing:
-            mapped += counter.count(notice_part(settings.format, self.snapshot.missing)) + (0 if mapped else slack)
         room = replace(
             whole,
             reserved_system=whole.reserved_system + mapped,
@@ -454,10 +434,8 @@ class Corpus:
             senses=found.senses,
             relevance=relevance_of(found, context),
             read=found.read,
-            missing=self.snapshot.missing,
         )
-        # These are named only where there are any.
-        rare = {"missing": list(self.snapshot.missing), "reranker": found.read and found.read.reranker}
+        reranker = found.read and found.read.reranker
         receipt = make_receipt(
             replace(context, budget=ask.budget),
             question=ask.question,
@@ -468,7 +446,7 @@ class Corpus:
                 "vectors": self._readers.model(self.columns),
                 "late": None if found.read is None or found.read.failed else self._readers.name,
                 "described": self.columns.description,
-                **{name: value for name, value in rare.items() if value},
+                **({"reranker": reranker} if reranker else {}),
             },
             corrections=found.corrections,
             run={"version": VERSION, "time": int(time.time())},
@@ -543,7 +521,7 @@ def beside_the_rest(
     whole, settings = ask.budget, ask.settings
     room, drawn, slack = whole, None, 0
     while True:
-        if settings.shows_question or settings.map_percent or settings.partial:
+        if settings.shows_question or settings.map_percent:
             room, drawn = room_for(slack)
         made = filled(room)
         if drawn is not None or settings.shows_question:
@@ -556,11 +534,10 @@ def beside_the_rest(
 
 def _prompt_tokens(made: Context) -> int:
     """What a context counts together with its map and its question."""
-    if not made.missing and made.map_text is None and not made.with_question:
+    if made.map_text is None and not made.with_question:
         return made.tokens
     counter = made.counter or tokens_for(made.model)
-    before = notice_part(made.format, made.missing) if made.missing else ""
-    before += "" if made.map_text is None else map_part(made.format, made.map_text)
+    before = "" if made.map_text is None else map_part(made.format, made.map_text)
     after = question_part(made.format, made.question or "") if made.with_question else ""
     return counter.count(f"{before}{made.text}{after}")
 

@@ -367,9 +367,6 @@ class AskSettings:
     anyway: bool = choice(
         False, "Show what is nearest where words that decide are missing.", off="not-anyway", common=True
     )
-    partial: bool = choice(
-        False, "Answer without shards that can't be reached, and say so.", off="whole", common=True, searches=True
-    )
     # 085b §5.5
     related: bool = choice(False, "Keep a share of the budget for related terms; not with sizing field.", is_fine=True)
     synonyms: tuple[str, ...] = choice((), "Lines of `word: synonym, synonym`, for related.", unit="lines")

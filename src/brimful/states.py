@@ -26,19 +26,8 @@ class States:
         self._newest: _Held | None = None
 
     @contextmanager
-    def turn(self, *, partial: bool = False) -> Iterator[None]:
-        """One thread asks; whatever it asks until it is done is of one state.
-
-        `partial` takes a state without the shards that can't be reached, unless one was taken already.
-        """
-        if partial and not self._own.partial:
-            self._own.partial = True
-            try:
-                with self.turn():
-                    yield
-            finally:
-                self._own.partial = False
-            return
+    def turn(self) -> Iterator[None]:
+        """One thread asks; whatever it asks until it is done is of one state."""
         if not self._own.depth:
             with self._lock:
                 while self._is_shut and not self._is_closed:
@@ -60,9 +49,9 @@ class States:
                     self._left.notify_all()
 
     @contextmanager
-    def asking(self, *, partial: bool = False) -> Iterator[Corpus]:
+    def asking(self) -> Iterator[Corpus]:
         """The newest state, for as long as one thread asks it."""
-        with self.turn(partial=partial):
+        with self.turn():
             yield self.now()
 
     def now(self) -> Corpus:
@@ -70,20 +59,14 @@ class States:
         if self._own.held is not None:
             return self._own.held.corpus
         with self._lock:
-            held, partial = self._newest, self._own.partial
-            if held is None or held.is_lost or held.standing != self._store.standing(partial=partial):
+            held = self._newest
+            if held is None or held.is_lost or held.generation != self._store.generation():
                 self.let_go()
-                held = self._newest = _Held(self._opened(self._store.moment(partial=partial)))
+                held = self._newest = _Held(self._opened(self._store.snapshot()))
             if self._own.depth:
                 held.askers += 1
                 self._own.held = held
         return held.corpus
-
-    @contextmanager
-    def undisturbed(self) -> Iterator[None]:
-        """Nobody else opens a state until this is done."""
-        with self.turn(), self._lock:
-            yield
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -135,7 +118,7 @@ class _Held:
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-        self.standing = (corpus.snapshot.generation, corpus.snapshot.missing)
+        self.generation = corpus.snapshot.generation
         self.askers = 0
 
     @property
@@ -148,5 +131,4 @@ class _Own(threading.local):
     """What one thread has at hand: how many calls deep it asks, and which state."""
 
     depth = 0
-    partial = False  # whether it asks for an answer without shards that can't be reached
     held: _Held | None = None

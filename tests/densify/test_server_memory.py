@@ -325,20 +325,3 @@ def test_a_copy_brings_answers_and_captures(way, tmp_path, postgres_server):
         with memory_of(target) as memory:
             assert everything(memory) == held
             assert [Captures(memory).get(each.name) for each in made] == made
-
-
-def test_shards_keep_answers_on_their_first_server(tmp_path, postgres_server):
-    """Whichever order shards are named in; where that server can't be reached, it is said."""
-    server = postgres_server.address(f"answers-{next(_numbers)}")
-    places = [tmp_path / "a.db", server, tmp_path / "b.db"]
-    with brimful.open(places) as engine:
-        engine.capture(TEXT, name="visit", model=FakeModel())
-    with opened(places) as store:
-        assert store.answers("SELECT name FROM captures") == [("visit",)]
-        assert store._answering().path.corpus.startswith("answers-")
-    assert not list(tmp_path.glob("*-digests"))
-    with opened([tmp_path / "c.db", tmp_path / "d.db"]) as store:
-        assert not store.keeps_answers()
-        with memory_of(store) as memory:
-            memory.keep(b"key", "text")
-    assert (tmp_path / "c.db-digests").exists()

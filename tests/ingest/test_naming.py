@@ -264,8 +264,8 @@ def test_a_folder_whose_name_is_not_utf8_is_refused(store, tmp_path):
     assert store.roots() == {}
 
 
-def test_a_copy_and_shards_keep_the_names(disk, tmp_path):
-    """Labels go with a copy, and several shards name documents as one store does."""
+def test_a_copy_keeps_the_names(disk, tmp_path):
+    """Labels go with a copy."""
     from brimful.store.upkeep import copy
 
     with SqliteStore(tmp_path / "one.db") as one, SqliteStore(tmp_path / "two.db") as two:
@@ -275,13 +275,6 @@ def test_a_copy_and_shards_keep_the_names(disk, tmp_path):
         assert two.roots() == one.roots()
         (disk / "work/docs/new.md").write_text("new\n")
         assert ingest(two, disk / "work/docs").files == [("added", "handbook/new.md")]
-    with brimful.open([tmp_path / "a.db", tmp_path / "b.db"]) as shards:
-        shards.add(disk / "work/docs")
-        shards.add(disk / "play/docs")
-        assert [each.path for each in shards.documents()] == [
-            *("docs/deep/pot.py", "docs/new.md", "docs/tea.md"),
-            *("play/docs/deep/pot.py", "play/docs/tea.md"),
-        ]
 
 
 def test_a_server_names_documents_as_a_file_does(disk, store, postgres_server):

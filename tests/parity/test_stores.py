@@ -7,7 +7,7 @@ import pytest
 
 import brimful
 from brimful import Document
-from brimful.errors import BrimfulError, InputError, ShardDownError, StoreUnreachableError
+from brimful.errors import BrimfulError
 
 from .corpus import documents, questions
 
@@ -52,15 +52,11 @@ def compare(engines, *, seed, most, same_commits=False):
     return found
 
 
-def test_hundreds_of_questions_have_the_same_answer(engines, postgres_server):
-    """Contexts and receipts of a file, of a server and of three shards on servers are the same bytes, whatever is
-    asked; test_ray asks the same of shards in a cluster.
-    """
-    number = next(_numbers)
-    with brimful.open([postgres_server.address(f"parity-{number}-{name}") for name in "abc"]) as shards:
-        for engine in (*engines, shards):
-            engine.add_documents(list(documents()))
-        assert compare((*engines, shards), seed=1, most=12 * KINDS) > 6 * KINDS  # half of them find something
+def test_hundreds_of_questions_have_the_same_answer(engines):
+    """Contexts and receipts of a file and of a server are the same bytes, whatever is asked."""
+    for engine in engines:
+        engine.add_documents(list(documents()))
+    assert compare(engines, seed=1, most=12 * KINDS) > 6 * KINDS  # half of them find something
 
 
 def test_every_history_ends_in_the_same_answers(engines):
@@ -122,99 +118,6 @@ def test_search_map_and_verification_are_the_same(engines):
     receipt = file.context("Nobody paid the invoice", budget=300).receipt
     assert list(server.verify(receipt, replay=True)) == list(file.verify(receipt, replay=True)) == []
     assert server.replay(receipt).text == file.replay(receipt).text
-
-
-@pytest.fixture
-def sharded(tmp_path, postgres_server):
-    """An empty corpus in a file, and one on three shards: a file and two corpora of a server."""
-    number = next(_numbers)
-    places = [
-        tmp_path / "shard.db",
-        postgres_server.address(f"parity-{number}-b"),
-        postgres_server.address(f"parity-{number}-c"),
-    ]
-    with brimful.open(tmp_path / "store.db") as file, brimful.open(places) as shards:
-        yield file, shards
-
-
-def test_shards_have_the_answers_of_one_store(sharded):
-    """Three shards, files and servers mixed: root, contexts, receipts with their proofs are those of one store."""
-    file, shards = sharded
-    given = list(documents())
-    file.add_documents(given)
-    shards.add_documents(given)
-    with shards._store.snapshot() as now:
-        assert all(shard.segments() for shard in now._shards.values())
-    assert compare(sharded, seed=10, most=4 * KINDS) > 2 * KINDS
-    gone = [document.path for document in given[::3]]
-    for engine in sharded:
-        engine.remove(*gone)
-        engine.add_documents([replaced(document) for document in given[::6]])
-    assert compare(sharded, seed=11, most=2 * KINDS)
-    file._store.compact()
-    shards._store.compact()
-    assert compare(sharded, seed=12, most=2 * KINDS)
-    assert file.documents(lines=True) == shards.documents(lines=True)
-    receipt = file.context("Nobody paid the invoice", budget=300).receipt
-    assert list(shards.verify(receipt, replay=True)) == []
-
-
-def test_a_folder_is_spread_over_shards(sharded, tmp_path):
-    """Files end where their paths belong, with the same names, also when renamed, and vanish when removed."""
-    folder = tmp_path / "given"
-    for document in documents():
-        place = folder / document.path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(document.content)
-    for engine in sharded:
-        engine.add(folder)
-    assert compare(sharded, seed=13, most=KINDS)
-    for number in range(4):
-        (folder / f"notes/{number}.txt").rename(folder / f"notes/new-{number}.txt")
-    (folder / "docs/terms.md").unlink()
-    for engine in sharded:
-        engine.add(folder)
-        assert engine.add(folder).unchanged == len(engine.documents())
-    assert compare(sharded, seed=14, most=KINDS)
-
-
-def test_all_shards_are_named_in_any_order(tmp_path):
-    """Another count or a store with a corpus of its own is refused: documents would not be found."""
-    a, b, c = (tmp_path / f"{name}.db" for name in "abc")
-    with brimful.open([a, b]) as engine:
-        engine.add_documents(list(documents()))
-    with brimful.open(c) as alone:
-        alone.add_text("tea.md", "Tea.")
-    for places in ([a, c], [a, a], []):
-        with pytest.raises(InputError, match="each of them once"):
-            brimful.open(places)
-    with brimful.open([b, a]) as engine:
-        assert len(engine.documents()) == len(list(documents()))
-
-
-def test_a_shard_that_is_down_is_named(tmp_path):
-    """A new corpus is not begun without it, and no answer is given."""
-    gone = "postgresql://127.0.0.1:9/team"
-    with pytest.raises(StoreUnreachableError, match=r"127\.0\.0\.1:9"):
-        brimful.open([tmp_path / "a.db", gone])
-    assert not (tmp_path / "a.db").exists()
-
-
-def test_a_server_that_went_away_leaves_a_partial_answer(tmp_path, postgres_server):
-    """What the other shards hold is answered where that is asked for, and all of it when the server is back."""
-    places = [tmp_path / "a.db", postgres_server.address(f"parity-{next(_numbers)}")]
-    with brimful.open(places) as engine:
-        engine.add_documents(list(documents()))
-        whole = engine.context("Nobody paid the invoice", budget=300)
-        postgres_server.stop()
-        try:
-            with pytest.raises(ShardDownError, match="1 of 2 shards"):
-                engine.context("Who drinks tea?", budget=300)
-            part = engine.context("Nobody paid the invoice", budget=300, partial=True)
-            assert part.missing == part.receipt.missing == (str(engine.path.places[1]),)
-        finally:
-            postgres_server.start()
-        assert engine.context("Nobody paid the invoice", budget=300).text == whole.text
 
 
 def replaced(document):

@@ -70,24 +70,16 @@ def test_kept_blobs_are_bounded():
     assert kept.get(key_of(1, UNITS)) == (b"x", b"seal")  # it came along
 
 
-def test_the_size_is_one_setting_for_all_shards(monkeypatch):
-    """Megabytes in one variable, which shards divide; anything else is an error that names it."""
+def test_the_size_is_one_setting(monkeypatch):
+    """Megabytes in one variable; anything else is an error that names it."""
     monkeypatch.delenv(far.VARIABLE, raising=False)
     assert kept_bytes() == far.KEPT_MEGABYTES << 20
     monkeypatch.setenv(far.VARIABLE, "30")
-    assert [kept_bytes(), kept_bytes(sharing=3)] == [30 << 20, 10 << 20]
+    assert kept_bytes() == 30 << 20
     for wrong in ("much", "-1", "1.5", "²"):
         monkeypatch.setenv(far.VARIABLE, wrong)
         with pytest.raises(SettingError, match=f"{far.VARIABLE} is '{wrong}'; it is a whole number of megabytes"):
             kept_bytes()
-
-
-def test_shards_divide_it(postgres_server, monkeypatch):
-    """Three shards keep no more than one server would."""
-    monkeypatch.setenv(far.VARIABLE, "30")
-    number = next(_numbers)
-    with brimful.open([postgres_server.address(f"far-{number}-{name}") for name in "abc"]) as engine:
-        assert [store.kept.most_bytes for store in engine._store._all()] == [10 << 20] * 3
 
 
 def test_the_bytes_are_the_same_however_much_is_kept(postgres_server, tmp_path, monkeypatch):

@@ -147,7 +147,7 @@ def test_a_question_to_a_store_loads_what_it_needs(brimful, corpus, tmp_path):
         "heavy = {'argparse', 'asyncio', 'concurrent.futures', 'email', 'hashlib', 'http', 'importlib.metadata', "
         "'logging', 'numpy.ma', 'numpy.random', 'splintr', 'ssl', 'subprocess', "
         "'tokenizers', 'brimful.corpus.loaders', 'brimful.densify', 'brimful.ingest.folders', "
-        "'brimful.receipts.sources', 'brimful.store.sharding', 'brimful.store.postgres'}; "
+        "'brimful.receipts.sources', 'brimful.store.postgres'}; "
         "sys.exit(f'{code} {heavy & set(sys.modules)}')"
     )
     store = str(tmp_path / "store.db")

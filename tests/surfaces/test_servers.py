@@ -79,7 +79,7 @@ def test_a_store_is_copied_to_a_server_and_back(brimful, address, folder, tmp_pa
 
 
 def test_captures_go_along(brimful, address, folder, tmp_path, postgres_server, monkeypatch):
-    """With a copy, with a store that becomes a shard, and with one that is taken off the list."""
+    """With a copy."""
     monkeypatch.chdir(tmp_path)
     assert brimful("add", str(folder), "--store", "a.db")[0] == 0
     assert brimful("capture", str(folder / "pot.md"), "--name", "visit", "--store", "a.db")[0] == 0
@@ -87,17 +87,6 @@ def test_captures_go_along(brimful, address, folder, tmp_path, postgres_server, 
     captured = brimful("captures", "--store", address)
     assert captured[:2] == brimful("captures", "--store", "a.db")[:2]
     assert captured[0] == 0
-    other = f"{address}-other"
-    for step in (
-        ("add", "a.db", "b.db"),  # beside the list
-        ("add", other),  # on the first server
-        ("remove", "a.db"),
-        ("add", f"{address}-third"),
-        ("remove", other),  # on the next server
-        ("remove", f"{address}-third"),  # beside the list again
-    ):
-        assert brimful("shard", *step, "--store", "team.toml")[0] == 0
-        assert brimful("captures", "--store", "team.toml")[:2] == captured[:2], step
 
 
 def test_words_can_be_looked_into(brimful, address, folder, postgres_server):

@@ -44,7 +44,6 @@ def test_paths_are_indexed_before_http_starts(brimful, corpus, started):
         "token": None,
         "hosts": ("notes.example",),
         "densify_models": ("extractive:",),
-        "ray": None,
     }
     assert "http://127.0.0.1:0/" in done.err
     assert brimful("serve", corpus, "-q").err == ""

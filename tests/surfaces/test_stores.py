@@ -146,10 +146,3 @@ def test_another_unicode_is_rebuilt_too(brimful, own, monkeypatch):
     after = brimful("context", "tea", own)
     assert (after.code, after.out) == (0, before.out)
     assert "indexed again" in after.err
-
-
-def test_ray_is_never_passed_over(brimful, own):
-    """A folder's own store is one, and Ray serves shards: said, not ignored."""
-    done = brimful("add", own, "--ray", "auto")
-    assert done.code == 2
-    assert "brimful shard add" in done.err

@@ -318,7 +318,6 @@ class Context:
     read: Read | None = field(default=None, compare=False)  # what a model read for it; how much was new is no answer
     with_question: bool = False  # whether the budget covers the question too
     map_text: str | None = None  # a map of the corpus that stands before the text, and that the budget covers
-    missing: tuple[str, ...] = ()  # shards that could not be asked: the answer is partial, and its prompt says so
     receipt: Receipt | None = field(default=None, repr=False, compare=False)
     senses: tuple[Sense, ...] = field(default=(), repr=False, compare=False)
     counter: TokenCounter | None = field(default=None, repr=False, compare=False)  # None: the one that `model` names

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from brimful.assembly.formats.form import safe_name
 from brimful.patterns import compiled
 from brimful.search.priors import priors_of
-from brimful.store.protocol import Documents, Snapshot
+from brimful.store.protocol import Documents
+from brimful.store.snapshot import StoredSnapshot
 from brimful.text.structure import Definition, Structure, structure
 from brimful.text.terms import terms_of
 from brimful.text.tokens import Measure, TokenCounter
@@ -58,7 +59,6 @@ class CorpusMap:
     files: int  # that are named
     names: int  # headings and definitions that are shown
     files_left_out: int
-    missing: tuple[str, ...] = ()  # shards that could not be asked: the first line says so
 
 
 Item = tuple[int, int]
@@ -68,7 +68,7 @@ Item = tuple[int, int]
 # ---- what a file holds
 
 
-def inside(snapshot: Snapshot, path: str) -> tuple[MapEntry, ...]:
+def inside(snapshot: StoredSnapshot, path: str) -> tuple[MapEntry, ...]:
     """What a stored document's outline names."""
     row = snapshot.row(path)
     assert row is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from brimful.assembly.context import Condensed, Context, Match, Omitted
 from brimful.assembly.formats.markdown import fenced
-from brimful.assembly.formats.plain import MAP, PARTIAL, QUESTION, with_backslashes
+from brimful.assembly.formats.plain import MAP, QUESTION, with_backslashes
 from brimful.assembly.formats.xml import as_text
 from brimful.errors import FormatError, InputError
 from brimful.results import (
@@ -43,8 +43,7 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
     return {
         "question": context.question,
         "text": context.text,
-        "prompt": context.prompt if context.with_question or context.map_text or context.missing else None,
-        "missing": list(context.missing),
+        "prompt": context.prompt if context.with_question or context.map_text else None,
         "payload": None if isinstance(context.payload, str) else context.payload,
         "tokens": context.tokens,
         "content_tokens": context.content_tokens,
@@ -185,30 +184,15 @@ def map_part(format: FormatName, drawn: str) -> str:  # noqa: A002
     return f"{MAP}\n{with_backslashes(drawn)}\n"
 
 
-def notice_part(format: FormatName, missing: Sequence[str]) -> str:  # noqa: A002
-    """What stands before all else where shards could not be asked.
-
-    >>> notice_part("plain", ["a.db", "b.db"])
-    '[PARTIAL: without a.db, b.db]\\n'
-    """
-    named = ", ".join(" ".join(each.split()) for each in missing)
-    if format == "xml":
-        return f"<partial>without {as_text(named)}</partial>\n"
-    if format == "json":
-        return json.dumps({"partial": list(missing)}, ensure_ascii=False) + "\n"
-    return PARTIAL.format(missing=named) + "\n"
-
-
 def prompt_of(context: Context) -> Payload:
-    """Map, context and question in one, as far as they were asked for; before them, which shards were not asked."""
+    """Map, context and question in one, as far as they were asked for."""
     form = context.format
     question = context.question if context.with_question else None
-    if question is None and context.map_text is None and (not context.missing or form == "windows"):
+    if question is None and context.map_text is None:
         return context.payload
     if form == "windows":
         raise FormatError("windows are for programs that write their own prompt; ask with another format")
-    before = notice_part(form, context.missing) if context.missing else ""
-    before += "" if context.map_text is None else map_part(form, context.map_text)
+    before = "" if context.map_text is None else map_part(form, context.map_text)
     after = "" if question is None else question_part(form, question)
     if form == "anthropic":
         assert isinstance(context.payload, list)

@@ -172,9 +172,6 @@ class Refusal(Exception):  # noqa: N818 - never leaves the package: it becomes a
         self.reason = reason
         self.detail = detail
 
-    def __reduce__(self) -> tuple[type[Refusal], tuple[Reason, str]]:
-        return Refusal, (self.reason, self.detail)  # an actor of a cluster raises it for another process
-
     def at(self, path: str) -> Skipped:
         """The skip to list for `path`."""
         return Skipped(path, self.reason, self.detail)

@@ -18,7 +18,7 @@ import apsw
 from blake3 import blake3
 
 from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
-from brimful.store.address import Address, is_on_server
+from brimful.store.address import Address
 from brimful.store.format import Value, fetch, seal_of
 from brimful.store.opening import digests_of
 from brimful.store.store import Store
@@ -171,11 +171,6 @@ class Memory:
         else:
             self._kept.keep_answers([("DELETE FROM places", ()), ("DELETE FROM partials", ())])
 
-    def forget(self) -> None:
-        """Leave nothing: neither answers nor limits nor captures."""
-        self._kept.keep_answers([(f"DELETE FROM {table}", ()) for table in ("captures", "limits")])  # noqa: S608
-        self.purge()
-
     # ---- captures: rows whose meaning `captures` knows
 
     def captures(self, name: str | None = None) -> Iterator[tuple[Any, ...]]:
@@ -290,7 +285,7 @@ def memory_of(store: Store) -> Memory:
 
 def copy_answers(source: Store, target: Store) -> int:
     """Bring what models answered for one corpus, and its captures, to another; returns how many were new there."""
-    if is_on_server(source.path):
+    if isinstance(source.path, Address):
         with memory_of(target) as memory:
             return memory.take_from(Memory(store=source))
     file = digests_of(source.path)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, cast, overload
+from typing import NamedTuple, overload
 
 from brimful.corpus.documents import check_path
 from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, LongDocument, LongText, streamed_file
@@ -18,7 +18,6 @@ from brimful.errors import DocumentError, StoreBusyError
 from brimful.index.build import default_embedder
 from brimful.ingest import Report
 from brimful.ingest.workers import (
-    ClusterWorkers,
     File,
     Outcome,
     Taken,
@@ -30,7 +29,7 @@ from brimful.ingest.workers import (
     time_of,
 )
 from brimful.store.store import Named, Origins, Store, TakenError, is_folder
-from brimful.store.writing import Entry, Prepared
+from brimful.store.writing import Entry
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
 
@@ -180,29 +179,21 @@ class _Reading:
         What was written is let go of.
         """
         batches = _Batches(found, self._file)
-        embedder, parts = self._store.embedder() if found else None, self._store.parts
-        if self._store.ray is not None:
-            cluster = ClusterWorkers(self._store.ray, self._settings, embedder, parts)
-            self._write_all(batches, cluster.take_in(batches))
-            return
+        embedder = self._store.embedder() if found else None
         size = sum(batch.size for batch in found)
         is_ours = embedder is None or embedder is default_embedder()  # another may want to stay in one thread
         threads = threads_for(size, workers=self._settings.workers) if is_ours else 0
-        with closing(taken_in(batches, self._settings, embedder, parts=parts, threads=threads)) as indexed:
-            self._write_all(batches, indexed)
-
-    def _write_all(self, batches: _Batches, indexed: Iterable[Taken]) -> None:
-        found = iter(indexed)
-        for number, batch in enumerate(batches):
-            taken = self._written(batch, next(found))
-            for file, outcome in zip(batch, taken.outcomes, strict=True):
-                self._tell(file.found)
-                self._note(file.found, outcome)
-            is_changed = taken.prepared is not None
-            del taken, batch  # what was written is let go of before the next batch is made
-            batches.forget(number)
-            if is_changed:
-                self._store.tidy()
+        with closing(taken_in(batches, self._settings, embedder, threads=threads)) as indexed:
+            for number, batch in enumerate(batches):
+                taken = self._written(batch, next(indexed))
+                for file, outcome in zip(batch, taken.outcomes, strict=True):
+                    self._tell(file.found)
+                    self._note(file.found, outcome)
+                is_changed = taken.prepared is not None
+                del taken, batch  # what was written is let go of before the next batch is made
+                batches.forget(number)
+                if is_changed:
+                    self._store.tidy()
 
     def take_in_long(self, found: Found) -> None:
         """Store a file that is not held; one that does not hold still keeps what was stored of it."""
@@ -216,9 +207,7 @@ class _Reading:
         elif isinstance(text, Skipped):
             self._note(found, Outcome([], [text]))
         else:
-            taken = self._written(
-                [file], index_batch([file], self._settings, self._store.embedder(), parts=self._store.parts)
-            )
+            taken = self._written([file], index_batch([file], self._settings, self._store.embedder()))
             self._note(found, taken.outcomes[0])
 
     def _written(self, batch: Sequence[File], taken: Taken) -> Taken:
@@ -227,13 +216,12 @@ class _Reading:
         left, last = list(batch), taken
         while last.prepared is not None:
             try:
-                # In a cluster it is what stands for one, which its store takes.
-                self._store.write(cast("Prepared", last.prepared), own=self._naming.own)
+                self._store.write(last.prepared, own=self._naming.own)
             except TakenError as error:
                 lost = [file for file in left if error.paths.intersection(outcomes[file.origin].paths)]
                 outcomes.update((file.origin, _lost(file)) for file in lost)
                 left = [file for file in left if file not in lost]
-                last = index_batch(left, self._settings, self._store.embedder(), parts=self._store.parts)
+                last = index_batch(left, self._settings, self._store.embedder())
                 outcomes.update(zip((file.origin for file in left), last.outcomes, strict=True))
             else:
                 break

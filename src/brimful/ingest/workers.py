@@ -1,4 +1,4 @@
-"""How does a batch of files become documents, here, in a thread beside or in a cluster?"""
+"""How does a batch of files become documents, here or in a thread beside?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from blake3 import blake3
 
@@ -14,21 +14,16 @@ from brimful.corpus.documents import Document, is_time
 from brimful.corpus.loaders import Loaded, load_file
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.corpus.sources import Found
-from brimful.errors import HelperError, InputError
-from brimful.index.build import default_embedder
+from brimful.errors import InputError
 from brimful.index.embedders import Embedder
 from brimful.kernels import cores
 from brimful.store.writing import (
     SEGMENT_BYTES,
-    WHOLE,
     Entry,
-    Parts,
     Prepared,
-    Scattered,
     compress,
     index,
     lay_out,
-    split,
     together,
 )
 
@@ -58,7 +53,7 @@ class Taken:
     """A batch of files, read and indexed."""
 
     outcomes: list[Outcome]  # one for each file
-    prepared: Prepared | Scattered | None  # None where no file gave a document
+    prepared: Prepared | None  # None where no file gave a document
 
 
 def batches_of(found: Iterable[Found]) -> Iterator[list[Found]]:
@@ -66,12 +61,10 @@ def batches_of(found: Iterable[Found]) -> Iterator[list[Found]]:
     return together(found, attrgetter("size"), limit=SEGMENT_BYTES)
 
 
-def index_batch(
-    files: Iterable[File], settings: SourceSettings, embedder: Embedder | None, *, parts: Parts = WHOLE
-) -> Taken:
+def index_batch(files: Iterable[File], settings: SourceSettings, embedder: Embedder | None) -> Taken:
     """Read files and index what they hold."""
     outcomes, entries = _read(files, settings)
-    outlines = lay_out(entries, parts=parts)
+    outlines = lay_out(entries)
     del entries  # the outlines have their text
     return Taken(outcomes, index(outlines, embedder) if outlines.rows else None)
 
@@ -134,9 +127,6 @@ def stamp_of(found: Found) -> str:
 _WORTH_BYTES = 16 << 20
 """From so much to read on there is more than one batch."""
 
-_AHEAD = 2
-"""So many batches of a cluster may be ready before their turn: memory must not grow with what is taken in."""
-
 
 def threads_for(size: int, *, workers: int | None) -> int:
     """How many threads index so many bytes beside this one: by the cores that there are, unless the caller says."""
@@ -150,12 +140,11 @@ def taken_in(
     settings: SourceSettings,
     embedder: Embedder | None,
     *,
-    parts: Parts = WHOLE,
     threads: int,
 ) -> Generator[Taken]:
     """What became of each batch; with threads, the next ones are read while one is indexed."""
     if not threads:
-        yield from (index_batch(batch, settings, embedder, parts=parts) for batch in batches)
+        yield from (index_batch(batch, settings, embedder) for batch in batches)
         return
     from concurrent.futures import ThreadPoolExecutor  # where nothing has changed, nobody needs it
 
@@ -164,7 +153,7 @@ def taken_in(
     try:
         for batch in batches:
             outcomes, entries = _read(batch, settings)
-            outlines = lay_out(entries, parts=parts)
+            outlines = lay_out(entries)
             del entries
             compress(outlines, meanwhile=lambda: _are_busy(waiting))  # else this thread would wait for the other
             waiting.append((outcomes, pool.submit(index, outlines, embedder) if outlines.rows else None))
@@ -182,53 +171,3 @@ def _are_busy(waiting: Iterable[tuple[list[Outcome], Future[Prepared] | None]]) 
 
 def _finished(outcomes: list[Outcome], prepared: Future[Prepared] | None) -> Taken:
     return Taken(outcomes, None if prepared is None else prepared.result())
-
-
-# ---- a cluster: How do Ray's tasks take all of the work?
-
-
-class ClusterWorkers:
-    """Batches taken in by tasks of a Ray cluster, whose nodes all see the files; results come in their order.
-
-    What a task made stays in the cluster, and goes from there to the actors of the shards.
-    """
-
-    def __init__(self, ray: Any, settings: SourceSettings, embedder: Embedder | None, parts: Parts) -> None:
-        self._ray, self._settings, self._embedder, self._parts = ray, settings, embedder, tuple(parts)
-
-    def take_in(self, batches: Sequence[Sequence[File]]) -> Iterator[Taken]:
-        """What became of each batch."""
-        errors = self._ray.exceptions
-        work = self._ray.remote(_scattered)
-        embedder = "default" if self._embedder is default_embedder() else self._embedder
-        shared = [self._ray.put(each) for each in (self._settings, embedder, self._parts)]
-        most = max(int(self._ray.cluster_resources().get("CPU", 1)), 1) + _AHEAD
-        waiting = deque(work.remote(list(batch), *shared) for batch in batches[:most])
-        for number in range(len(batches)):
-            try:
-                taken: Taken = self._ray.get(waiting.popleft())
-            except errors.RayTaskError as error:
-                raise error.cause from None
-            except errors.RayError as error:
-                raise _ended(error) from error
-            if number + most < len(batches):
-                waiting.append(work.remote(list(batches[number + most]), *shared))
-            yield taken
-
-
-def _ended(error: Exception) -> HelperError:
-    return HelperError(
-        f"a task of the cluster ended before its work was done ({type(error).__name__}); everything committed is "
-        "intact, add the place again to go on"
-    )
-
-
-def _scattered(files: Sequence[File], settings: SourceSettings, embedder: Any, parts: Parts) -> Taken:
-    """The work of one task."""
-    import ray
-
-    taken = index_batch(files, settings, default_embedder() if embedder == "default" else embedder, parts=parts)
-    if not isinstance(taken.prepared, Prepared):
-        return taken
-    own = split(taken.prepared, parts)
-    return Taken(taken.outcomes, Scattered({part: ray.put(prepared) for part, prepared in own.items()}))

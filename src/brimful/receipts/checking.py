@@ -18,7 +18,6 @@ from brimful.corpus.skips import Refusal
 from brimful.errors import DocumentError, StoreError
 from brimful.receipts.offline import (
     ONLY_BY_ASKING,
-    UNASKED,
     UNVOUCHED,
     Finding,
     Findings,
@@ -26,7 +25,6 @@ from brimful.receipts.offline import (
     check,
     compared_again,
     contradictions,
-    unasked,
 )
 from brimful.receipts.receipt import CitedDigest, CitedDocument, DigestSource, Receipt, hash_of, most_shown
 from brimful.receipts.sources import (
@@ -39,7 +37,7 @@ from brimful.receipts.sources import (
     observe,
     rebuild,
 )
-from brimful.store.protocol import Snapshot
+from brimful.store.snapshot import StoredSnapshot
 
 __all__ = [
     "Finding",
@@ -51,7 +49,7 @@ __all__ = [
 ]
 
 
-def check_store(receipt: Receipt, snapshot: Snapshot, *, text: str | None = None) -> Findings:
+def check_store(receipt: Receipt, snapshot: StoredSnapshot, *, text: str | None = None) -> Findings:
     """Write a receipt's text again from a store and compare it; each cited document is read and hashed as a whole.
 
     Where the store's state is another one, that is named, and each document is still checked by itself.
@@ -79,7 +77,7 @@ def check_store(receipt: Receipt, snapshot: Snapshot, *, text: str | None = None
     found = comparison.run(guarded, source="the store", not_checked=())
     root = snapshot.root.hex()
     if root != receipt.state_root:
-        message = f"the store's state root is {root}, the receipt's is {receipt.state_root}{unasked(receipt)}"
+        message = f"the store's state root is {root}, the receipt's is {receipt.state_root}"
         found.insert(0, Finding("state", None, None, None, f"{message}; cited documents: {comparison.tally()}"))
     return found
 
@@ -159,8 +157,6 @@ class _Comparison:
             number = _count(len(self._receipt.digests), "digest")
             said = f"the words of {number}, which model wrote them, and which bytes each sentence came from"
             left.insert(0, f"{said}: no source has them")
-        if self._receipt.missing:
-            left.insert(0, f"what {', '.join(self._receipt.missing)} hold: {UNASKED}")
         found = [*broken, *self._found, *rebuilt]
         return Findings(found, compared=compared, not_checked=left, is_rebuilt=not self._receipt.digests)
 

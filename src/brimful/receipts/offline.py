@@ -39,7 +39,6 @@ ONLY_BY_ASKING: Mapping[str, tuple[str, ...]] = {
 """What no source can show, in words, and the fields that say it: `Engine.verify(…, replay=True)` compares them."""
 
 UNVOUCHED = "the facts of the run (`run`), which no hash covers"
-UNASKED = "the answer is partial, given without them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ class Findings(list[Finding]):
         compared, left = self.compared, self.not_checked
         if replayed:
             compared = (*compared, "the question, asked again: every field of the receipt")
-            left = tuple(each for each in left if each.endswith((UNVOUCHED, UNASKED)))
+            left = tuple(each for each in left if each.endswith(UNVOUCHED))
         rebuilt = self._is_rebuilt or replayed
         return Findings([*self, *more], compared=compared, not_checked=left, is_rebuilt=rebuilt)
 
@@ -114,19 +113,12 @@ def compared_again(receipt: Receipt, found: Findings, *, root: str, again: Calla
     """What was found, and what of a receipt differs when its question is asked again, on the same state."""
     try:
         if receipt.state_root != root:
-            raise StoreError(
-                f"the store's state root is {root}, the receipt's is {receipt.state_root}{unasked(receipt)}"
-            )
+            raise StoreError(f"the store's state root is {root}, the receipt's is {receipt.state_root}")
         made = again().receipt
     except BrimfulError as error:
         return found.with_(Finding("unchecked", None, None, None, f"it can't be asked again: {error}"))
     assert made is not None
     return found.with_(*_replay_findings(receipt, made), replayed=True)
-
-
-def unasked(receipt: Receipt) -> str:
-    """Which shards a partial answer was given without."""
-    return f" (a partial answer, given without {', '.join(receipt.missing)})" if receipt.missing else ""
 
 
 def _replay_findings(receipt: Receipt, again: Receipt) -> list[Finding]:

@@ -29,7 +29,8 @@ from brimful.receipts.notation import (
 )
 from brimful.settings import FormatName, LineNumbers, Packing
 from brimful.store.merkle import Proof, leaf_hash
-from brimful.store.protocol import Row, Snapshot
+from brimful.store.protocol import Row
+from brimful.store.snapshot import StoredSnapshot
 from brimful.windows.window import Seam, SeamKind, Window, goes_on_after, goes_on_before
 
 # ---- cited: What does a receipt say of each document and window that it cites or leaves out?
@@ -200,12 +201,6 @@ class Receipt:
         """What its text tells of each window beside the window's own."""
         return Showing(self.include_metadata, self.line_numbers)
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The shards that could not be asked: where there are any, the answer is partial."""
-        named = self.settings.get("missing")
-        return tuple(map(str, named)) if isinstance(named, list | tuple) else ()
-
     def to_json(self) -> str:
         """One line of JSON; the same receipt has the same bytes everywhere."""
         return canonical(self)
@@ -244,7 +239,7 @@ def make_receipt(
     context: Context,
     *,
     question: str,
-    snapshot: Snapshot,
+    snapshot: StoredSnapshot,
     settings: Mapping[str, object],
     corrections: Iterable[object] = (),
     keep_question: bool = True,
@@ -306,7 +301,7 @@ def _mapping(value: object, where: str) -> Mapping[str, object]:
     return found
 
 
-def _rows(context: Context, snapshot: Snapshot) -> dict[str, Row]:
+def _rows(context: Context, snapshot: StoredSnapshot) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     sources = {each.path: each.source for each in context.digests}
     snapshot.expect({sources.get(window.path, window.path) for window in context.windows}, proofs=True)
@@ -319,7 +314,7 @@ def _rows(context: Context, snapshot: Snapshot) -> dict[str, Row]:
     return rows
 
 
-def _document(row: Row, snapshot: Snapshot) -> CitedDocument:
+def _document(row: Row, snapshot: StoredSnapshot) -> CitedDocument:
     steps = snapshot.prove(row.path).siblings
     return CitedDocument(
         path=row.path,
@@ -333,7 +328,7 @@ def _document(row: Row, snapshot: Snapshot) -> CitedDocument:
     )
 
 
-def _digest(digest: Condensed, row: Row, snapshot: Snapshot) -> CitedDigest:
+def _digest(digest: Condensed, row: Row, snapshot: StoredSnapshot) -> CitedDigest:
     spans = sorted({span for said in digest.sentences for span in said.sources})
     numbers = {span: Natural(number) for number, span in enumerate(spans)}
     return CitedDigest(
@@ -396,7 +391,7 @@ def _omitted(omitted: Omitted, *, prices: bool) -> _OmittedWindow:
 _Read = Callable[[int, int], bytes]
 
 
-def _check_text(context: Context, rows: Mapping[str, Row], snapshot: Snapshot) -> None:
+def _check_text(context: Context, rows: Mapping[str, Row], snapshot: StoredSnapshot) -> None:
     """Refuse a context whose text could not be written again from the snapshot's documents."""
     digests = {each.path: each for each in context.digests}
     shown: dict[str, list[int]] = {}
@@ -428,7 +423,7 @@ def _part(content: bytes, start: int, end: int) -> bytes:
     return content[start:end]
 
 
-def _reader(row: Row, snapshot: Snapshot) -> _Read:
+def _reader(row: Row, snapshot: StoredSnapshot) -> _Read:
     return lambda start, end: snapshot.read(row.number, min(start, row.length), min(end, row.length))
 
 

@@ -24,7 +24,8 @@ from brimful.errors import BrimfulError
 from brimful.patterns import compiled
 from brimful.receipts.offline import Finding, counter_of, wrong
 from brimful.receipts.receipt import CitedDocument, CitedWindow, Receipt
-from brimful.store.protocol import Row, Snapshot
+from brimful.store.protocol import Row
+from brimful.store.snapshot import StoredSnapshot
 from brimful.text.kinds import SNIFF_BYTES, kind_of
 from brimful.text.tokens import Measure, TokenCounter
 from brimful.windows.window import Seam, Window, goes_on_after, goes_on_before
@@ -171,7 +172,7 @@ class _SeenDocument(Document):
         return self._seen.lines(start, end)
 
 
-def bytes_in_store(snapshot: Snapshot, row: Row) -> Iterator[bytes]:
+def bytes_in_store(snapshot: StoredSnapshot, row: Row) -> Iterator[bytes]:
     """A stored document, block by block; the store verifies what it reads."""
     for start in range(0, row.length, BLOCK_BYTES):
         yield snapshot.read(row.number, start, min(start + BLOCK_BYTES, row.length))

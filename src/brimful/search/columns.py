@@ -33,8 +33,10 @@ from brimful.search.spelling import Spellings
 from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
 from brimful.store.far import StoredTerms
 from brimful.store.format import ByteLru
-from brimful.store.protocol import Documents, SegmentView, Snapshot
+from brimful.store.protocol import Documents
 from brimful.store.ready import Arrays
+from brimful.store.snapshot import StoredSnapshot
+from brimful.store.views import StoredSegment
 from brimful.text.outline import merged
 from brimful.text.records import records_in
 from brimful.text.stems import telling_words
@@ -76,7 +78,7 @@ _Made = TypeVar("_Made")
 class _SegmentUnits:
     """The live units of one segment."""
 
-    view: SegmentView
+    view: StoredSegment
     first: int  # the number of its first unit
     starts: NDArray[np.int64] | NDArray[np.uint32]  # where its units begin on the axis, in as few bytes as hold it
     live: Numbers  # the extents of the view that have units
@@ -85,18 +87,6 @@ class _SegmentUnits:
 
     def __len__(self) -> int:
         return len(self.starts)
-
-    def stored_of(self, units: Numbers) -> Numbers:
-        """Which of the view's units some are."""
-        return units if self.stored is None else self.stored[units]
-
-    def live_of(self, stored: Numbers, scores: Numbers) -> tuple[Numbers, Numbers]:
-        """The same back, without those that are dead, each with its score."""
-        if self.stored is None or not len(self.stored):
-            return stored, scores
-        at = np.minimum(self.stored.searchsorted(stored), len(self.stored) - 1)
-        is_live = self.stored[at] == stored
-        return at[is_live], scores[is_live]
 
 
 class _Column:
@@ -123,7 +113,7 @@ class _Column:
 class CorpusColumns:
     """Everything that a question is asked of, at one moment."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: StoredSnapshot) -> None:
         self.snapshot = snapshot
         self.documents: Documents = snapshot.documents()
         self.segments: list[_SegmentUnits] = []
@@ -470,14 +460,6 @@ class CorpusColumns:
         """How alike some ascending units are to a question's vector; None in a store without vectors."""
         if self.__dict__.get("_compared") is not None and self._compared is not None:
             return self._compared.scores(units, HalfTables.of(meaning))
-        bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
-        stored = [
-            (segment.view, segment.stored_of(units[low:high] - segment.first))
-            for segment, (low, high) in zip(self.segments, pairwise(bounds), strict=True)
-        ]
-        elsewhere = self.snapshot.scores_elsewhere(stored, meaning)
-        if elsewhere is not None:
-            return _joined(elsewhere)
         codes = self.codes(units)
         return None if codes is None else similarities(codes, meaning).astype(np.int64)
 
@@ -488,7 +470,9 @@ class CorpusColumns:
         may be looked at, by row. What is no more alike than many units are by chance is not near.
         """
         least = BEYOND_CHANCE * chance_score(meaning)
-        near, worth = self._near_to(meaning, least, limit if allowed is None else None)
+        if self._compared is None:
+            return np.zeros(0, np.int64)
+        near, worth = self._compared.near(HalfTables.of(meaning), least=least)
         if allowed is not None:
             kept = allowed[self.rows[near]]
             near, worth = near[kept], worth[kept]
@@ -499,21 +483,6 @@ class CorpusColumns:
         rows, offsets, _ = self.placed(near)
         best: Ids = np.sort(near[np.lexsort((offsets, rows, -worth))[:limit]])
         return best
-
-    def _near_to(self, meaning: Numbers, least: int, limit: int | None) -> tuple[Ids, Numbers]:
-        """The units that are alike to a question, ascending, and their scores.
-
-        The `limit` best of each segment are enough, with those that are as good as the last.
-        """
-        views = [segment.view for segment in self.segments]
-        elsewhere = self.snapshot.near_elsewhere(views, meaning, least=least, limit=limit)
-        if elsewhere is not None:
-            found = [segment.live_of(*near) for segment, near in zip(self.segments, elsewhere, strict=True)]
-            units = [own + segment.first for segment, (own, _) in zip(self.segments, found, strict=True)]
-            return _joined(units), _joined([likeness for _, likeness in found])
-        if self._compared is None:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        return self._compared.near(HalfTables.of(meaning), least=least)
 
     def heading_tree(self, number: int) -> HeadingTree | None:
         """The headings of a segment and which one each stands under; None where there are none."""
@@ -703,7 +672,7 @@ class CorpusColumns:
         return names, Postings(called.names, called.offsets, called.rows)
 
 
-def _plot(view: SegmentView, first: int) -> _SegmentUnits:
+def _plot(view: StoredSegment, first: int) -> _SegmentUnits:
     """The live units of a segment."""
     bases, ends, *_ = view.extents
     starts = view.unit_starts

@@ -9,7 +9,6 @@ in ~/.pgpass or PGPASSWORD; one in an address is used, and never shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -83,25 +82,11 @@ class Address:
         return tuple(value for name, value in self.settings if name in ("password", "sslpassword") and value)
 
 
-@dataclass(frozen=True, slots=True)
-class Shards:
-    """Several places that are one corpus, and the file that lists them, if one does."""
+Place = Path | Address
+"""Where a corpus lies: in a file or on a server."""
 
-    places: tuple[Path | Address, ...]
-    file: Path | None = None
-
-    def __str__(self) -> str:
-        return " + ".join(map(str, self.places)) if self.file is None else str(self.file)
-
-
-Place = Path | Address | Shards
-"""Where a corpus lies: in a file, on a server, or on several of them."""
-
-
-def is_on_server(place: Place) -> bool:
-    """Whether a corpus, or a part of it, lies on a server."""
-    return isinstance(place, Address) or (isinstance(place, Shards) and any(map(is_on_server, place.places)))
-
+STORE_NAME = "brimful.db"
+"""The file of a store in a folder of its own."""
 
 _SHAPE = "write postgresql://USER@HOST:PORT/DATABASE?corpus=NAME"
 
@@ -129,71 +114,3 @@ def masked(text: str) -> str:
     shown = f"{scheme}://{account.partition(':')[0]}{at}{place}"
     kept = "&".join(each for each in query.split("&") if not _SECRET.match(each))
     return shown + (mark + kept if kept else "")
-
-
-# ---- lists: Which stores are the shards of a corpus, by the file that lists them?
-
-STORE_NAME = "brimful.db"
-"""The file of a store in a folder of its own."""
-_SUFFIX = ".toml"
-
-
-def is_list(path: Path) -> bool:
-    """Whether a path names a list of shards, not a store.
-
-    >>> is_list(Path("team.toml")), is_list(Path("notes.db"))
-    (True, False)
-    """
-    return path.suffix == _SUFFIX
-
-
-def listed(file: Path) -> list[str]:
-    """The shards that a file lists, as they are written there."""
-    import tomllib  # only for those who have shards
-
-    try:
-        found = tomllib.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        remedy = f"make it: brimful shard add STORE --store {file}"
-        raise InputError(f"there is no list of shards at {file}; {remedy}") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f'{file} is no list of shards ({error}); write shards = ["a.db", "b.db"]') from None
-    names = found.get("shards")
-    if not isinstance(names, list) or not names or not all(isinstance(each, str) and each for each in names):
-        raise InputError(f'{file} lists no shards; write shards = ["a.db", "postgresql://HOST/DATABASE?corpus=NAME"]')
-    return names
-
-
-def shards_of(file: Path) -> Shards:
-    """The places of the shards that a file lists."""
-    return several([placed(name, file) for name in listed(file)], file)
-
-
-def placed(name: str, file: Path) -> Path | Address:
-    """The place of one shard of a list; a relative path begins where the list is."""
-    if is_address(name):
-        return Address.of(name)
-    path = file.parent / Path(name).expanduser()
-    if is_list(path):
-        raise InputError(f"{name} is a list of shards itself; list its stores instead")
-    return path / STORE_NAME if path.is_dir() else path
-
-
-def several(places: Sequence[Place], file: Path | None = None) -> Shards:
-    """Several stores as one place."""
-    single = tuple(place for place in places if not isinstance(place, Shards))
-    if len({str(place) for place in single}) != len(places) or not places:
-        raise InputError(f"{list(map(str, places))!r:.300} are not shards; name some stores, each of them once")
-    return Shards(single, file)
-
-
-def write_list(file: Path, names: Sequence[str]) -> None:
-    """Write a list of shards down, all of it or nothing; one with a password is readable by its owner alone."""
-    import json
-
-    lines = "".join(f"  {json.dumps(name, ensure_ascii=False)},\n" for name in names)
-    beside = file.with_name(f"{file.name}.new")
-    beside.unlink(missing_ok=True)
-    beside.touch(mode=0o600 if any(masked(name) != name for name in names) else 0o666)
-    beside.write_text(f"# The shards of a corpus; `brimful shard` keeps this list.\nshards = [\n{lines}]\n", "utf-8")
-    beside.replace(file)

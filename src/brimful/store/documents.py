@@ -13,7 +13,8 @@ import numpy as np
 
 from brimful.corpus.documents import Document, Hit
 from brimful.index.segments import Numbers
-from brimful.store.protocol import Row, Snapshot
+from brimful.store.protocol import Row
+from brimful.store.snapshot import StoredSnapshot
 from brimful.text.outline import LARGEST, KnownOutline, Outline, outline
 from brimful.text.spans import Span, merge_spans
 
@@ -40,9 +41,9 @@ class PartlyRead(Document):
     _lines: LineCount
     _number: int
     _outline: Outline | None
-    _snapshot: Snapshot
+    _snapshot: StoredSnapshot
 
-    def __init__(self, snapshot: Snapshot, row: Row, lines: LineCount) -> None:
+    def __init__(self, snapshot: StoredSnapshot, row: Row, lines: LineCount) -> None:
         values = {
             "path": row.path,
             "time": row.time,
@@ -214,9 +215,9 @@ class WholeDocuments:
         self._held = 0  # bytes
         self._parts: dict[tuple[Row, int], PartlyRead] = {}  # of a thread each: they grow while they are read
         self._lines: dict[Row, LineCount] = {}
-        self._snapshot: Snapshot | None = None
+        self._snapshot: StoredSnapshot | None = None
 
-    def one(self, snapshot: Snapshot, path: str, *, as_stored: bool) -> Document:
+    def one(self, snapshot: StoredSnapshot, path: str, *, as_stored: bool) -> Document:
         """The document of a path that the snapshot has, whole."""
         row = snapshot.row(path)
         assert row is not None
@@ -236,7 +237,7 @@ class WholeDocuments:
             self._kept.move_to_end(key)
             return made
 
-    def many(self, snapshot: Snapshot, paths: Iterable[str], *, as_stored: bool) -> dict[str, Document]:
+    def many(self, snapshot: StoredSnapshot, paths: Iterable[str], *, as_stored: bool) -> dict[str, Document]:
         """The documents of some paths; then the oldest that are too many are let go of."""
         found = {path: self.one(snapshot, path, as_stored=as_stored) for path in sorted(paths)}
         with self._lock:
@@ -244,7 +245,7 @@ class WholeDocuments:
                 self._held -= _weight(self._kept.popitem(last=False)[1][1])
         return found
 
-    def text(self, snapshot: Snapshot, path: str, start: int, end: int) -> bytes:
+    def text(self, snapshot: StoredSnapshot, path: str, start: int, end: int) -> bytes:
         """Bytes of a document, which is kept if it is read whole for them."""
         row = snapshot.row(path)
         assert row is not None
@@ -252,7 +253,7 @@ class WholeDocuments:
             return snapshot.read(row.number, start, end)
         return self.one(snapshot, path, as_stored=True).content[start:end]
 
-    def texts(self, snapshot: Snapshot, hits: Sequence[Hit], *, known: dict[str, Document]) -> Iterator[str]:
+    def texts(self, snapshot: StoredSnapshot, hits: Sequence[Hit], *, known: dict[str, Document]) -> Iterator[str]:
         """The text of each hit, read when it is asked for; the documents of so many are looked up at once.
 
         Those that are read whole come to be `known`, as they are stored.
@@ -270,7 +271,7 @@ class WholeDocuments:
                 document = known[hit.path] = self.one(snapshot, hit.path, as_stored=True)
             yield document.content[hit.start : hit.end].decode("utf-8", "replace")
 
-    def lines(self, snapshot: Snapshot, path: str, start: int, end: int) -> tuple[int, int]:
+    def lines(self, snapshot: StoredSnapshot, path: str, start: int, end: int) -> tuple[int, int]:
         """The first and last line of a range."""
         row = snapshot.row(path)
         assert row is not None
@@ -280,7 +281,7 @@ class WholeDocuments:
 
     def around(
         self,
-        snapshot: Snapshot,
+        snapshot: StoredSnapshot,
         hits: Sequence[Hit],
         *,
         as_stored: bool,
@@ -318,7 +319,7 @@ class WholeDocuments:
             self._parts.clear()
             self._lines.clear()
 
-    def _part(self, snapshot: Snapshot, row: Row) -> PartlyRead:
+    def _part(self, snapshot: StoredSnapshot, row: Row) -> PartlyRead:
         key = (row, threading.get_ident())
         with self._lock:
             if self._snapshot is not snapshot:  # what is read later is read from the newest one
@@ -337,7 +338,7 @@ def _weight(document: Document) -> int:
     return len(document) * (_DATA_TIMES if document.kind == "data" else 1)
 
 
-def _read(snapshot: Snapshot, row: Row, *, as_stored: bool) -> Document:
+def _read(snapshot: StoredSnapshot, row: Row, *, as_stored: bool) -> Document:
     content = snapshot.read(row.number, 0, row.length)
     known = None
     if as_stored and row.kind != "data":

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimful.errors import SettingError
 from brimful.index.segments import OpenPage, pages_beginning
@@ -25,14 +25,16 @@ from brimful.store.format import (
     LITTLE,
     SECTIONS,
     UNITS,
-    BlobReader,
     ByteLru,
     Room,
     key_of,
     kind_of_key,
     segment_of,
 )
-from brimful.store.protocol import SegmentView, Snapshot
+
+if TYPE_CHECKING:
+    from brimful.store.snapshot import StoredSnapshot
+    from brimful.store.views import StoredSegment
 
 KEPT_MEGABYTES = 256
 """What a process keeps of the blobs of a corpus that is far away, unless BRIMFUL_FAR_CACHE says otherwise."""
@@ -44,35 +46,12 @@ CHANGING = (EXTENTS, CARDS)
 """The kinds of blobs that a later commit may write anew."""
 
 
-def kept_bytes(*, sharing: int = 1) -> int:
-    """What one of several shards may keep: megabytes that all of them share.
-
-    >>> kept_bytes(sharing=2) == kept_bytes() // 2
-    True
-    """
+def kept_bytes() -> int:
+    """What a store that is far away may keep."""
     given = os.environ.get(VARIABLE, "").strip() or str(KEPT_MEGABYTES)
     if not (given.isascii() and given.isdigit()):
         raise SettingError(f"{VARIABLE} is {given!r:.40}; it is a whole number of megabytes, 0 keeps nothing")
-    return (int(given) << 20) // sharing
-
-
-def at_once(calls: Sequence[Callable[[], object]]) -> None:
-    """Make calls that wait for different servers at the same time; the first error of them is raised.
-
-    >>> made = []
-    >>> at_once([lambda: made.append("tea"), lambda: made.append("tea")])
-    >>> made
-    ['tea', 'tea']
-    """
-    if len(calls) < 2:
-        for call in calls:
-            call()
-        return
-    from concurrent.futures import ThreadPoolExecutor  # a program that asks a file does without it
-
-    with ThreadPoolExecutor(len(calls)) as threads:
-        for begun in [threads.submit(call) for call in calls]:
-            begun.result()
+    return int(given) << 20
 
 
 _PAGES_BYTES = 8 << 20
@@ -85,7 +64,7 @@ class StoredTerms:
     The pages on which a term would stand, one of each segment, are asked together.
     """
 
-    def __init__(self, snapshot: Snapshot, segments: Sequence[SegmentView], kept: ByteLru[Any, Any]) -> None:
+    def __init__(self, snapshot: StoredSnapshot, segments: Sequence[StoredSegment], kept: ByteLru[Any, Any]) -> None:
         self._snapshot, self._segments, self._kept = snapshot, segments, kept
         self._dead = [(at, segment) for at, segment in enumerate(segments) if segment.dead]
         # Most of these pages are kept where they were read.
@@ -117,7 +96,6 @@ class StoredTerms:
 
     def _beginning(self, prefix: bytes) -> Iterator[OpenPages]:
         """The pages with terms that begin so: the first one of each segment without dead text, then the second."""
-        self._snapshot.expect_terms([prefix])
         ranges = [() if segment.dead else pages_beginning(segment.firsts, prefix) for segment in self._segments]
         for each in zip_longest(*ranges, fillvalue=-1):
             yield self._pages(each)
@@ -148,18 +126,14 @@ class StoredTerms:
         return Columns(columns)
 
     def _beside(self, term: bytes) -> OpenPages:
-        self._snapshot.expect_terms([term])
         return self._pages(tuple([bisect_right(segment.firsts, term) - 1 for segment in self._segments]))
 
     def _open(self, places: tuple[int, ...]) -> OpenPages:
-        wanted: dict[BlobReader, list[int]] = {}  # which of the segments have a page there
-        for at, (segment, place) in enumerate(zip(self._segments, places, strict=True)):
-            if place >= 0:
-                wanted.setdefault(segment.shelf, []).append(at)
+        wanted = [at for at, place in enumerate(places) if place >= 0]  # the segments that have a page there
         pages: list[OpenPage | None] = [None] * len(places)
-        for shelf, some in wanted.items():
-            found = shelf.pages([(self._segments[at].number, places[at]) for at in some])
-            for at, page in zip(some, found, strict=True):
+        if wanted:
+            found = self._snapshot.pages([(self._segments[at].number, places[at]) for at in wanted])
+            for at, page in zip(wanted, found, strict=True):
                 pages[at] = page
         return OpenPages(pages)
 
@@ -224,14 +198,10 @@ class FarBlobs:
 
     def expect(self, keys: Sequence[int]) -> None:
         """Fetch those that are not here in as few round trips as there may be."""
-        wanted = self.lacking(keys)
+        with self._lock:
+            wanted = self._fresh(keys)
         for first in range(0, len(wanted), self.AT_ONCE):
             self._bring(wanted[first : first + self.AT_ONCE])
-
-    def lacking(self, keys: Sequence[int]) -> list[int]:
-        """Those that are not here."""
-        with self._lock:
-            return self._fresh(keys)
 
     def _fresh(self, keys: Sequence[int]) -> list[int]:
         here = (self._waiting, self._kept, self._absent)

@@ -250,10 +250,6 @@ class Cursor(Protocol):
         """Be told which blobs will be asked for; whoever is far away fetches them at once."""
         ...
 
-    def lacking(self, keys: Sequence[int]) -> Sequence[int]:
-        """Those of some blobs for which a round trip would be needed."""
-        ...
-
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs, in the place of those of the same key."""
 
@@ -322,10 +318,6 @@ class SqliteCursor:
 
     def expect(self, keys: Sequence[int]) -> None:
         """Each is read when it is asked for: it is near."""
-
-    def lacking(self, keys: Sequence[int]) -> Sequence[int]:  # noqa: ARG002
-        """None: there are no round trips."""
-        return ()
 
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs."""
@@ -618,23 +610,6 @@ class SegmentRow(NamedTuple):
     highest: int
 
 
-class Rounds(Protocol):
-    """Whoever holds segments elsewhere and compares their codes there: begun for all, then waited for."""
-
-    def begin_near(
-        self, meaning: Numbers, *, least: int, limit: int | None
-    ) -> Callable[[int], tuple[Numbers, Numbers]]:
-        """Ask for the codes that are alike to a question; what is given back waits for those of one segment.
-
-        With a `limit` for so many of the best live ones of each segment, and those that are as good as the last.
-        """
-        ...
-
-    def begin_scores(self, units: Mapping[int, Numbers], meaning: Numbers) -> Callable[[int], Numbers]:
-        """The same for the scores of some units of each segment."""
-        ...
-
-
 class BlobReader:
     """Verified blobs of one moment."""
 
@@ -670,16 +645,9 @@ class BlobReader:
         self._columns[key] = max(size, 0)
         return packed, self.most_bytes - (sum(self._columns.values()) - self._columns[key])
 
-    rounds: Rounds | None = None
-    """Whoever answers what stands in segments where they lie; None where pages and codes are read here."""
-
     def expect(self, keys: Sequence[int]) -> None:
         """Be told which blobs will be asked for."""
         self._cursor.expect(keys)
-
-    def lacking(self, keys: Sequence[int]) -> Sequence[int]:
-        """Those for which a round trip would be needed."""
-        return self._cursor.lacking(keys)
 
     def words(self, segment: int, pages: int) -> bytes:
         """The terms of letters, sorted, a newline behind each: as they are noted, or looked for in all pages."""

@@ -1,27 +1,19 @@
-"""What is true of a corpus at one moment? The one Snapshot type that every store gives."""
+"""What is known of a stored document before any of its text is read? Rows, cards, columns of all of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.errors import DocumentError
-from brimful.index.segments import Numbers, Places
-from brimful.index.vectors import Codes
-from brimful.store.merkle import Proof
-from brimful.store.ready import Ready
+from brimful.index.segments import Numbers
 from brimful.text.kinds import Kind
-from brimful.text.outline import Heads
-
-if TYPE_CHECKING:
-    from brimful.corpus.loaders.loaded import SourceMap
-    from brimful.store.format import BlobReader
 
 BLOCK_BYTES = 65_536
 """Bytes of text in a stored block; no single read is ever larger than a few of them (085b §4)."""
@@ -189,177 +181,3 @@ class Extents(NamedTuple):
     ends: Numbers
     documents: Numbers  # whose they are
     starts: Numbers  # where in the document they begin
-
-
-class SegmentView(Protocol):
-    """Extents on one axis, with everything that is looked up by position.
-
-    How documents are spread over segments is history: nothing that is shown may depend on it.
-    """
-
-    @property
-    def number(self) -> int:
-        """Tells segments of one snapshot apart."""
-
-    @property
-    def length(self) -> int:
-        """Bytes of the axis, dead text included."""
-
-    @property
-    def extents(self) -> Extents:
-        """What is live; they never overlap."""
-
-    @property
-    def units(self) -> Numbers:
-        """Where units begin, ascending, dead ones included; a unit ends at the next one or with its extent."""
-
-    @property
-    def unit_starts(self) -> NDArray[np.int64] | NDArray[np.uint32]:
-        """The same column in as few bytes as hold it; not to be changed."""
-
-    @property
-    def sections(self) -> Numbers:
-        """Where sections begin, likewise."""
-
-    @property
-    def heads(self) -> Heads:
-        """Headings, dead ones included."""
-
-    @property
-    def codes(self) -> Codes | None:
-        """A row of 32 bytes for each of `units`; None in a store without vectors."""
-
-    def code_parts(self) -> Iterator[Codes] | None:
-        """The same rows, some hundreds of them at a time."""
-
-    def codes_of(self, units: Numbers) -> Codes | None:
-        """The rows of some ascending units, of which only those are read."""
-
-    @property
-    def dead(self) -> int:
-        """Extents that are no longer live."""
-
-    @property
-    def firsts(self) -> list[bytes]:
-        """The first term of every page."""
-
-    @property
-    def shelf(self) -> BlobReader:
-        """Where its pages of terms are read from, those of several segments together."""
-
-    def positions(self, term: bytes) -> Numbers:
-        """Where a term stands in live text, ascending."""
-
-    def is_live(self, positions: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which positions lie in live text."""
-
-    def count(self, term: bytes) -> int:
-        """How often a term stands in live text."""
-
-    def names(self, prefix: bytes) -> list[bytes]:
-        """The terms that begin so, sorted, those of dead text included; no positions are read."""
-
-    def little_words(self) -> Numbers | None:
-        """How often each of the words stands that tell languages apart; None where it must be looked up."""
-
-    def live_names(self, prefix: bytes) -> list[bytes]:
-        """The same without those that only dead text has: what was deleted changes nothing that is shown."""
-
-    def words(self) -> bytes:
-        """Of all these the ones that are made of letters, and perhaps some others: sorted, a newline behind each."""
-
-    def text(self, start: int, end: int) -> bytes:
-        """Bytes of the axis inside one extent."""
-
-    def texts(self, starts: Iterable[int], ends: Iterable[int]) -> list[bytes]:
-        """The same of several places."""
-
-
-class Snapshot(Protocol):
-    """One generation of a corpus with one state root; nothing in it ever changes."""
-
-    @property
-    def generation(self) -> int:
-        """Counts the commits."""
-
-    @property
-    def root(self) -> bytes:
-        """The state root over path, time and content of all live documents."""
-
-    @property
-    def model(self) -> str | None:
-        """Whose vectors the unit codes were made of; None without any."""
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The shards that this moment goes without, since they can't be reached."""
-
-    @property
-    def ready(self) -> Ready:
-        """What of it lies ready, made by another process; nothing, where there is no file."""
-
-    def leave_ready(self) -> None:
-        """Write down what was made of the whole corpus, for the next process."""
-
-    def check_held(self, path: str) -> None:
-        """Raise where a document may lie in one of them."""
-
-    def expect(self, paths: Iterable[str], *, proofs: bool = False) -> None:
-        """Be told which documents will be asked for; whoever is far away fetches them at once."""
-
-    def expect_terms(self, terms: Sequence[bytes]) -> None:
-        """The same of terms that will be looked for, or of beginnings of terms."""
-        ...
-
-    def expect_words(self) -> None:
-        """The same of the words of all segments."""
-        ...
-
-    def near_elsewhere(
-        self, views: Sequence[Any], meaning: Numbers, *, least: int, limit: int | None
-    ) -> list[tuple[Numbers, Numbers]] | None:
-        """The stored units of each segment that are alike to a question, and their scores; None to read codes here.
-
-        With a `limit` so many of the best live ones of each, and those that are as good as the last.
-        """
-        ...
-
-    def scores_elsewhere(self, wanted: Sequence[tuple[Any, Numbers]], meaning: Numbers) -> list[Numbers] | None:
-        """How alike some stored units of each segment are to a question; None to read codes here."""
-        ...
-
-    def segments(self) -> Sequence[SegmentView]:
-        """Everything that is indexed, by ascending number."""
-
-    def documents(self) -> Documents:
-        """All live documents in columns, read once."""
-
-    def rows(self) -> Iterator[Row]:
-        """Live documents by path."""
-
-    def row(self, path: str) -> Row | None:
-        """The live document of that path."""
-
-    def read(self, number: int, start: int, end: int) -> bytes:
-        """Bytes of a document, verified."""
-
-    def places(self, term: bytes) -> Places:
-        """Every occurrence of a term in live documents."""
-
-    def census(self, term: bytes) -> int:
-        """How many occurrences there are (105 §2.3 phase 1)."""
-
-    def source_map(self, number: int) -> SourceMap | None:
-        """The way back from a document's text to its original; None where a byte is a byte."""
-
-    def units(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
-        """The cut points of a document's units, its length included; or those from `start` until before `end`."""
-
-    def sections(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
-        """The cut points of its sections, likewise."""
-
-    def heads(self, number: int) -> Heads:
-        """Its headings and first lines of definitions."""
-
-    def prove(self, path: str) -> Proof:
-        """That a document is under the root."""

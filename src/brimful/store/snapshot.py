@@ -15,9 +15,8 @@ import numpy as np
 from blake3 import blake3
 
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
-from brimful.index.segments import Numbers, Places
+from brimful.index.segments import Numbers, OpenPage, Places
 from brimful.kernels.building import digest
-from brimful.store.claims import Claim
 from brimful.store.far import SINGLE
 from brimful.store.format import (
     CARDS,
@@ -30,7 +29,6 @@ from brimful.store.format import (
     WORDS,
     BlobReader,
     Cursor,
-    Rounds,
     check_seal,
     kept_bytes_of,
     key_of,
@@ -48,7 +46,7 @@ from brimful.store.merkle import (
 )
 from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Row
 from brimful.store.ready import Ready
-from brimful.store.views import StoredSegment, expect_terms, expect_words, places_in
+from brimful.store.views import StoredSegment, places_in
 from brimful.text.characters import TERM_RULES
 from brimful.text.outline import Heads
 from brimful.text.spans import check_span
@@ -87,12 +85,6 @@ def write_meta(cursor: Cursor, key: str, value: bytes) -> None:
     """Note a value, with its seal."""
     cursor.execute("DELETE FROM meta WHERE key = ?", (key,))
     cursor.execute("INSERT INTO meta VALUES (?, ?, ?)", (key, value, seal_of(key, value)))
-
-
-def claim_of(cursor: Cursor) -> Claim | None:
-    """What a shard notes of itself; None in a corpus of its own."""
-    found = find_meta(cursor, "shard")
-    return None if found is None else Claim.read(found)
 
 
 def stored_model(cursor: Cursor) -> str | None:
@@ -183,62 +175,10 @@ _ZERO = np.zeros(1, np.int64)
 COLUMNS = "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
 
 
-def _rounds_of(views: Sequence[StoredSegment]) -> dict[BlobReader, Rounds] | None:
-    """Who compares the codes of segments; None where one of them is compared here."""
-    found = {view.shelf: view.shelf.rounds for view in views if view.is_coded}
-    given = {shelf: rounds for shelf, rounds in found.items() if rounds is not None}
-    return given if views and len(given) == len({view.shelf for view in views}) else None
+class StoredSnapshot:
+    """One generation of a corpus with one state root, held by a read transaction; nothing in it ever changes."""
 
-
-class ComparedElsewhere:
-    """A snapshot of segments whose codes may be compared by whoever holds them: all shards at once."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of this moment."""
-        raise NotImplementedError
-
-    def near_elsewhere(
-        self, views: Sequence[StoredSegment], meaning: Numbers, *, least: int, limit: int | None
-    ) -> list[tuple[Numbers, Numbers]] | None:
-        """The units of each segment that are alike to a question, with scores; None where codes are compared here."""
-        rounds = _rounds_of(views)
-        if rounds is None:
-            return None
-        if any(view.is_part for view in views):  # some of the best may be documents that count as deleted here alone
-            limit = None
-        begun = {shelf: each.begin_near(meaning, least=least, limit=limit) for shelf, each in rounds.items()}
-        return [begun[view.shelf](view.number) for view in views]
-
-    def scores_elsewhere(
-        self, wanted: Sequence[tuple[StoredSegment, Numbers]], meaning: Numbers
-    ) -> list[Numbers] | None:
-        """How alike some units of each segment are to a question; None where codes are compared here."""
-        rounds = _rounds_of([view for view, _ in wanted])
-        if rounds is None:
-            return None
-        own: dict[BlobReader, dict[int, Numbers]] = {}
-        for view, units in wanted:
-            own.setdefault(view.shelf, {})[view.number] = units
-        begun = {shelf: rounds[shelf].begin_scores(units, meaning) for shelf, units in own.items()}
-        return [begun[view.shelf](view.number) for view, _ in wanted]
-
-
-class StoredSnapshot(ComparedElsewhere):
-    """One generation, held by a read transaction."""
-
-    missing: tuple[str, ...] = ()
-    """Shards that could not be reached: none, in a store that is whole."""
-
-    def check_held(self, path: str) -> None:
-        """Raise where a document may lie in a shard that can't be reached."""
-
-    def __init__(self, cursor: Cursor, shelf: BlobReader | None = None, *, path: Path | None = None) -> None:
+    def __init__(self, cursor: Cursor, *, path: Path | None = None) -> None:
         """What a cursor sees; beside a file at `path` some of it may lie ready."""
         self._cursor = cursor
         self.ready = Ready(path, self._state)
@@ -246,7 +186,7 @@ class StoredSnapshot(ComparedElsewhere):
         self.root = sealed_meta(self._cursor, "root")
         self.model = stored_model(self._cursor)
         _check_layout(self._cursor, self.generation)
-        self._shelf = self._reader() if shelf is None else shelf
+        self._shelf = self._reader()
         self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
         self._row = lru_cache(_KEPT_DOCUMENTS)(self._find_row)
         self._expected: dict[str, Row] = {}  # read before they are asked for
@@ -254,10 +194,16 @@ class StoredSnapshot(ComparedElsewhere):
         self._was_expected: set[str] = set()
 
     def _reader(self) -> BlobReader:
-        """What is far away is kept by whoever fetches it, and of a shard there are several: they keep less here."""
-        if self._cursor.is_far or self.claim() is not None:
+        """Who reads its blobs; what is far away is kept by whoever fetches it, so less of it here."""
+        if self._cursor.is_far:
             return BlobReader(self._cursor)
         return BlobReader(self._cursor, kept_bytes=kept_bytes_of(self._cursor.size_bytes()))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def cursor(self) -> Cursor:
@@ -302,20 +248,6 @@ class StoredSnapshot(ComparedElsewhere):
         for *values, seal in self._cursor.each(statement):
             check_seal("a document", seal, *values)
             yield tuple(values)
-
-    def rows_in(self, buckets: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-        """The same of the documents of some buckets."""
-        for first in range(0, len(buckets), _AT_ONCE):
-            some = buckets[first : first + _AT_ONCE]
-            marks = ", ".join("?" * len(some))
-            statement = f"SELECT {COLUMNS} FROM documents WHERE bucket IN ({marks}) ORDER BY path"  # noqa: S608
-            for *values, seal in self._cursor.fetch(statement, some):
-                check_seal("a document", seal, *values)
-                yield tuple(values)
-
-    def claim(self) -> Claim | None:
-        """Which part of a corpus this is; None for a corpus of its own."""
-        return claim_of(self._cursor)
 
     def row(self, path: str) -> Row | None:
         """The live document of that path."""
@@ -438,12 +370,16 @@ class StoredSnapshot(ComparedElsewhere):
     def expect_terms(self, terms: Sequence[bytes]) -> None:
         """Be told which terms will be looked for, or beginnings of terms."""
         if self._cursor.is_far:
-            expect_terms(self._segments.values(), terms)
+            self._shelf.expect([key for each in self._segments.values() for key in each.pages_of(terms)])
 
     def expect_words(self) -> None:
         """Be told that the words of all segments will be asked for."""
         if self._cursor.is_far:
-            expect_words(self._segments.values())
+            self._shelf.expect([key_of(number, WORDS) for number in self._segments])
+
+    def pages(self, places: Sequence[tuple[int, int]]) -> list[OpenPage]:
+        """Pages of postings, each of a segment and a place there, read together."""
+        return self._shelf.pages(places)
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""
@@ -505,19 +441,14 @@ class StoredSnapshot(ComparedElsewhere):
     def _segments(self) -> dict[int, StoredSegment]:
         coded, rows = self.model is not None, self._shelf.segments()
         if self._shelf.is_far:  # the columns of all segments at once, of which a question reads nearly all
-            kinds = (*SINGLE, CODES) if self._shelf.rounds is None else SINGLE
-            self._shelf.expect([key_of(row.number, kind) for row in rows for kind in kinds])
+            self._shelf.expect([key_of(row.number, kind) for row in rows for kind in (*SINGLE, CODES)])
         return {row.number: StoredSegment(self._shelf, row, coded=coded, ready=self.ready) for row in rows}
 
     # ---- proofs
 
-    def buckets(self) -> dict[int, bytes]:
-        """The root of each bucket that holds documents."""
-        return checked_roots(self._cursor, self.root)
-
-    def prove(self, path: str, *, above: list[list[bytes]] | None = None) -> Proof:
-        """That the document of this path is under the root, or under that of a tree of which this is a part."""
-        above = self._buckets if above is None else above
+    def prove(self, path: str) -> Proof:
+        """That the document of this path is under the root."""
+        above = self._buckets
         bucket = bucket_of(path)
         found: Sequence[tuple[Any, ...]] = self._expected_leaves.get(bucket, ())
         if not found:

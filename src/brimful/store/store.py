@@ -20,7 +20,6 @@ from blake3 import blake3
 from brimful.corpus.reading import LongDocument
 from brimful.errors import (
     CorruptError,
-    InputError,
     MissingPartError,
     StoreBusyError,
     StoreError,
@@ -33,7 +32,6 @@ from brimful.index.embedders import Embedder, check_same_model
 from brimful.index.vectors import Bytes
 from brimful.store import remembered
 from brimful.store.address import Place
-from brimful.store.claims import Claim
 from brimful.store.format import BlobReader, ChangedError, Cursor, Value, check_seal, give_back, seal_of
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.remembered import KnownVectors
@@ -43,7 +41,6 @@ from brimful.store.snapshot import (
     check_rules,
     checked_leaves,
     checked_roots,
-    claim_of,
     find_meta,
     layout_of,
     sealed_meta,
@@ -54,10 +51,8 @@ from brimful.store.snapshot import (
 from brimful.store.views import StoredSegment
 from brimful.store.writing import (
     SEGMENT_BYTES,
-    WHOLE,
     Entry,
     Laid,
-    Parts,
     Prepared,
     Row,
     batches,
@@ -125,12 +120,6 @@ class Store(ABC):
 
     path: Place
     """Where it is, as people write it."""
-
-    parts: Parts = WHOLE
-    """Which of several stores the documents of each bucket lie on."""
-
-    ray: Any = None
-    """Ray, where it serves this store: files are then indexed by it too."""
 
     def __init__(self, embedder: Embedder | Literal["default"] | None) -> None:
         self._chosen = embedder
@@ -207,16 +196,6 @@ class Store(ABC):
         with self._reading() as cursor:
             return generation_of(cursor)
 
-    def standing(self, *, partial: bool) -> tuple[int, tuple[str, ...]]:  # noqa: ARG002
-        """The same, with the names of the shards that can't be reached; where there are any and they may not be
-        missing, an error.
-        """
-        return self.generation(), ()
-
-    def moment(self, *, partial: bool) -> StoredSnapshot:  # noqa: ARG002
-        """A snapshot; `partial` goes without shards that can't be reached."""
-        return self.snapshot()
-
     # ---- writing
 
     def add(self, entries: Iterable[Entry]) -> int:
@@ -277,19 +256,14 @@ class Store(ABC):
         with self._writing() as cursor:
             paths = [row.path for row in given.rows.values()]
             self._forget(cursor, paths)
-            self._adopt(cursor, given, model)
+            self._note_model(cursor, model or "")
+            places = {number: at for at, number in enumerate(given.rows)}
+            maps = {places[number]: data for number, data in given.maps.items()}
+            numbers = dict(zip(given.rows, self._insert(cursor, list(given.rows.values()), maps), strict=True))
+            for segment in given.segments:
+                _adopt_segment(cursor, segment, numbers)
             self._finish(cursor, touched=set(map(bucket_of, paths)))
         return len(paths)
-
-    def _adopt(self, cursor: Cursor, given: Adopted, model: str | None) -> None:
-        if not given.rows:
-            return
-        self._note_model(cursor, model or "")
-        places = {number: at for at, number in enumerate(given.rows)}
-        maps = {places[number]: data for number, data in given.maps.items()}
-        numbers = dict(zip(given.rows, self._insert(cursor, list(given.rows.values()), maps), strict=True))
-        for segment in given.segments:
-            _adopt_segment(cursor, segment, numbers)
 
     def _commit_long(self, entry: Entry, document: LongDocument) -> int:
         """Lay a document down piece by piece, in one transaction: memory holds a piece, and nobody sees a half."""
@@ -343,50 +317,6 @@ class Store(ABC):
         with self._reading() as cursor:
             return find_meta(cursor, "model")
 
-    # ---- being one of several shards
-
-    def claim(self) -> Claim | None:
-        """Which part of a corpus this is; None for a corpus of its own."""
-        with self._reading() as cursor:
-            return claim_of(cursor)
-
-    def set_claim(self, claim: Claim | None) -> None:
-        """Be a part of a corpus from now on, or (None) a corpus of its own again."""
-        with self._writing() as cursor:
-            if claim is None:
-                cursor.execute("DELETE FROM meta WHERE key = 'shard'")
-            else:
-                write_meta(cursor, "shard", claim.packed())
-            self._finish(cursor, touched=())
-
-    def is_empty(self) -> bool:
-        """Whether it has no document."""
-        with self._reading() as cursor:
-            return sealed_meta(cursor, "root") == state_root({})
-
-    def bucket_bytes(self) -> dict[int, int]:
-        """How many bytes the documents of each bucket have; of those that hold none, nothing."""
-        with self._reading() as cursor:
-            found = cursor.fetch("SELECT bucket, sum(length) FROM documents GROUP BY bucket ORDER BY bucket")
-        return {bucket: int(size) for bucket, size in found}
-
-    def take_over(self, given: Adopted, buckets: frozenset[int], *, model: str | None) -> None:
-        """Hold some buckets of another shard with all their documents from now on, in one commit."""
-        with self._writing() as cursor:
-            claim = _claimed(cursor, self.path)
-            self._forget(cursor, _paths_in(cursor, sorted(buckets)))
-            self._adopt(cursor, given, model)
-            write_meta(cursor, "shard", Claim(claim.corpus, claim.held | buckets, claim.leaving).packed())
-            self._finish(cursor, touched=buckets)
-
-    def give_up(self, buckets: frozenset[int]) -> None:
-        """Hold some buckets no more, which another shard has taken over: forget their documents, in one commit."""
-        with self._writing() as cursor:
-            claim = _claimed(cursor, self.path)
-            write_meta(cursor, "shard", Claim(claim.corpus, claim.held - buckets, claim.leaving - buckets).packed())
-            self._forget(cursor, _paths_in(cursor, sorted(buckets)))
-            self._finish(cursor, touched=buckets, own=False)
-
     def _note_model(self, cursor: Cursor, name: str) -> None:
         """The first commit decides whose vectors a store has."""
         if find_meta(cursor, "model") is None:
@@ -403,15 +333,10 @@ class Store(ABC):
         _drop(cursor, list(gone))
         return list(gone.values())
 
-    def _finish(self, cursor: Cursor, *, touched: Iterable[int], own: bool = True) -> None:
+    def _finish(self, cursor: Cursor, *, touched: Iterable[int]) -> None:
         """Bring the state root and the generation up to date; the last step of every commit."""
         roots = checked_roots(cursor, sealed_meta(cursor, "root"))
         buckets = sorted(set(touched))
-        if own and buckets and (claim := claim_of(cursor)) is not None and not claim.settled.issuperset(buckets):
-            raise StoreBusyError(
-                f"{self.path} is a shard, and some of these documents are another's or on their way to it; name the "
-                "corpus by all of its shards and try again, or finish the move: brimful shard rebalance"
-            )
         leaves = _leaves(cursor, buckets)
         cursor.executemany("DELETE FROM buckets WHERE number = ?", [(bucket,) for bucket in buckets])
         fresh = [(bucket, root_of(leaves[bucket])) for bucket in buckets if bucket in leaves]
@@ -459,11 +384,6 @@ class Store(ABC):
             if free is not None:
                 _write_root(cursor, prefix, free.folder)
         return None if free is None else free.folder
-
-    def is_free(self, place: Named, *, own: Sequence[str]) -> bool:
-        """Whether no document from elsewhere is named there."""
-        with self._reading() as cursor:
-            return _is_free(cursor, place, (), own)
 
     def remember_root(self, prefix: str, folder: str) -> None:
         """Note a place that was added and the folder that its documents are named in, as another store says."""
@@ -734,23 +654,6 @@ def _adopt_segment(cursor: Cursor, segment: StoredSegment, numbers: Mapping[int,
     renumbered = np.array([numbers[each] for each in extents.documents.tolist()], np.int64)
     write_extents(cursor, number, extents._replace(documents=renumbered), length=length)
     write_cards(cursor, number, [card._replace(number=numbers[card.number]) for card in segment.cards()])
-
-
-def _claimed(cursor: Cursor, path: object) -> Claim:
-    found = claim_of(cursor)
-    if found is None:
-        raise InputError(f"{path} is not a shard; make it one: brimful shard add")
-    return found
-
-
-def _paths_in(cursor: Cursor, buckets: Sequence[int]) -> list[str]:
-    """The paths of all documents of some buckets."""
-    found: list[str] = []
-    for first in range(0, len(buckets), _AT_ONCE):
-        some = buckets[first : first + _AT_ONCE]
-        marks = ", ".join("?" * len(some))
-        found += [path for (path,) in cursor.fetch(f"SELECT path FROM documents WHERE bucket IN ({marks})", some)]  # noqa: S608
-    return found
 
 
 def _views(cursor: Cursor) -> list[StoredSegment]:

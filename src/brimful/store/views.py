@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain, compress
 from typing import Any
 
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from brimful.errors import CorruptError
 from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places, Postings, pages_beginning, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
-from brimful.store.far import at_once
 from brimful.store.format import (
     BLOB_CODES,
     CARDS,
@@ -25,7 +24,6 @@ from brimful.store.format import (
     SECTIONS,
     TEXT,
     UNITS,
-    WORDS,
     BlobReader,
     Cuts,
     SegmentRow,
@@ -45,22 +43,9 @@ _NOTHING = np.zeros(0, np.int64)
 class StoredSegment:
     """A segment as one snapshot sees it."""
 
-    is_part = False
-    """Whether documents that are live in its store are left out."""
-
     def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool, ready: Ready | None = None) -> None:
         self._shelf, self._has_codes, self._ready = shelf, coded, ready or Ready()
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
-
-    @property
-    def is_coded(self) -> bool:
-        """Whether its units have codes."""
-        return self._has_codes
-
-    @property
-    def shelf(self) -> BlobReader:
-        """Where its blobs are read from."""
-        return self._shelf
 
     @cached_property
     def extents(self) -> Extents:
@@ -299,51 +284,6 @@ class StoredSegment:
             inside = start < end and end - first <= len(block)
             found.append(block[start - first : end - first] if inside else self.text(start, end))
         return found
-
-
-class _PartView(StoredSegment):
-    """A segment as if it held only some of its documents; what the others have in it counts as deleted."""
-
-    def __init__(self, view: StoredSegment, documents: Numbers) -> None:
-        self.__dict__.update(view.__dict__)
-        self.__dict__.pop("_by_document", None)
-        kept = np.isin(view.extents.documents, documents)
-        extents = Extents(*(column[kept] for column in view.extents))
-        self.__dict__["extents"] = extents
-        self.is_part = True
-        self.live = int((extents.ends - extents.bases).sum())
-        self.dead = view.dead + int(np.count_nonzero(~kept))
-
-
-def parts_of(views: Iterable[StoredSegment], documents: Iterable[int]) -> list[StoredSegment]:
-    """Segments with only some of their documents; those that have none of them are left out."""
-    wanted = np.array(sorted(documents), np.int64)
-    found: list[StoredSegment] = []
-    for view in views:
-        if np.isin(view.extents.documents, wanted).all():
-            found.append(view)
-        elif np.isin(view.extents.documents, wanted).any():
-            found.append(_PartView(view, wanted))
-    return found
-
-
-def expect_terms(views: Iterable[StoredSegment], terms: Sequence[bytes]) -> None:
-    """Fetch what segments have of some terms in one round trip for all segments of a store, where each would be one."""
-    _expect(views, lambda view: view.pages_of(terms))
-
-
-def expect_words(views: Iterable[StoredSegment]) -> None:
-    """The same of the words that segments note, where their store does not say them itself."""
-    _expect([view for view in views if view.shelf.rounds is None], lambda view: [key_of(view.number, WORDS)])
-
-
-def _expect(views: Iterable[StoredSegment], wanted_of: Callable[[StoredSegment], Sequence[int]]) -> None:
-    keys: dict[BlobReader, list[int]] = {}
-    for view in views:
-        if view.shelf.is_far:
-            keys.setdefault(view.shelf, []).extend(wanted_of(view))
-    lacking = {shelf: fresh for shelf, wanted in keys.items() if (fresh := shelf.lacking(wanted))}
-    at_once([partial(shelf.expect, wanted) for shelf, wanted in lacking.items()])
 
 
 def _between(column: Cuts, start: int, end: int) -> Numbers:

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
 from blake3 import blake3
 
 from brimful.corpus.documents import Document
 from brimful.corpus.reading import LongDocument, same_again
-from brimful.errors import CorruptError, StoreBusyError
+from brimful.errors import CorruptError
 from brimful.index.build import (
     GAP,
     Extent,
@@ -52,7 +52,7 @@ from brimful.store.format import (
     unpack_cards,
     unpack_table,
 )
-from brimful.store.merkle import BUCKETS, bucket_of, leaf_hash
+from brimful.store.merkle import bucket_of, leaf_hash
 from brimful.store.protocol import BLOCK_BYTES, Card, Extents
 from brimful.store.views import StoredSegment
 from brimful.text.kinds import Kind
@@ -367,19 +367,6 @@ class Prepared:
     model: str  # whose vectors the codes are made of; nothing without codes
 
 
-Parts = Sequence[int]
-"""The part of a corpus that each bucket of the tree of hashes lies in: none is ever in two."""
-
-WHOLE: Parts = (0,) * BUCKETS
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scattered:
-    """A batch of which each part lies somewhere in a cluster."""
-
-    parts: dict[int, Any]  # what stands for the `Prepared` of each
-
-
 class _Outlines(NamedTuple):
     """A batch of documents that are read and laid out; their own objects are no longer needed."""
 
@@ -388,27 +375,22 @@ class _Outlines(NamedTuple):
     segments: list[_Outline]
 
 
-def lay_out(entries: list[Entry], *, parts: Parts = WHOLE) -> _Outlines:
+def lay_out(entries: list[Entry]) -> _Outlines:
     """Lay a batch out in segments; of documents with the same path the last one is taken.
 
-    For a corpus in several parts no segment has documents of two; `split` makes a batch of each. The entries are taken
-    out of the list, and let go of as soon as their segment has their text.
+    The entries are taken out of the list, and let go of as soon as their segment has their text.
     """
     latest = {entry.document.path: entry for entry in entries}
     entries.clear()
     left = {at: latest.pop(path) for at, path in enumerate(sorted(latest))}
     rows = rows_of(list(left.values()))
     maps = {at: pack_map(entry.source_map) for at, entry in left.items() if entry.source_map is not None}
-    segments: list[_Outline] = []
-    for part in sorted({parts[row.bucket] for row in rows}):
-        chosen = (at for at, row in enumerate(rows) if parts[row.bucket] == part)
-        segments += map(_outline, grouped(_laid(left, chosen)))
-    return _Outlines(rows, maps, segments)
+    return _Outlines(rows, maps, list(map(_outline, grouped(_laid(left)))))
 
 
-def _laid(entries: dict[int, Entry], chosen: Iterable[int]) -> Iterator[Laid]:
-    """The extents of some entries, each of which is taken out of the others."""
-    for number in chosen:
+def _laid(entries: dict[int, Entry]) -> Iterator[Laid]:
+    """The extents of entries, which are taken out one by one."""
+    for number in range(len(entries)):
         document = entries.pop(number).document
         for start, piece in pieces(document):
             yield Laid(number, start, Extent(piece, document.kind, document.language))
@@ -433,37 +415,9 @@ def index(given: _Outlines, embedder: Embedder | None) -> Prepared:
     return Prepared(given.rows, given.maps, segments, model_of(embedder))
 
 
-def prepare(entries: Sequence[Entry], embedder: Embedder | None, *, parts: Parts = WHOLE) -> Prepared:
+def prepare(entries: Sequence[Entry], embedder: Embedder | None) -> Prepared:
     """Lay a batch out and index it."""
-    return index(lay_out(list(entries), parts=parts), embedder)
-
-
-def part_of(path: str, parts: Parts) -> int:
-    """The part of a corpus that a document lies in.
-
-    >>> part_of("tea.md", WHOLE), part_of("tea.md", [bucket % 3 for bucket in range(BUCKETS)]) in range(3)
-    (0, True)
-    """
-    return parts[bucket_of(path)]
-
-
-def split(prepared: Prepared, parts: Parts) -> dict[int, Prepared]:
-    """The documents of each part with their segments, of a batch that was prepared for these."""
-    for _, owners in prepared.segments:
-        if len({parts[prepared.rows[at].bucket] for at in owners.tolist()}) > 1:
-            raise StoreBusyError("documents have moved between shards while they were indexed; add the place again")
-    found = {}
-    for part in sorted({parts[row.bucket] for row in prepared.rows}):
-        chosen = [at for at, row in enumerate(prepared.rows) if parts[row.bucket] == part]
-        places = {at: place for place, at in enumerate(chosen)}
-        segments = [
-            (packed, np.array([places[at] for at in owners.tolist()]))
-            for packed, owners in prepared.segments
-            if int(owners[0]) in places
-        ]
-        maps = {places[at]: data for at, data in prepared.maps.items() if at in places}
-        found[part] = Prepared([prepared.rows[at] for at in chosen], maps, segments, prepared.model)
-    return found
+    return index(lay_out(list(entries)), embedder)
 
 
 def rows_of(entries: Sequence[Entry]) -> list[Row]:

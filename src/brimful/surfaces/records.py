@@ -44,7 +44,7 @@ def answer_record(engine: Engine, context: Context, *, prices: int = 0) -> dict[
     record = context_record(context, prices=prices)
     windows = record["windows"]
     assert isinstance(windows, list)
-    with engine.one_state(partial=bool(context.missing)):
+    with engine.one_state():
         for window, each in zip(context.windows, windows, strict=True):
             each["origins"] = list(engine.origins(window.path, window.start, window.end))
             if each["length"] is None:  # too long to be read whole
@@ -55,14 +55,13 @@ def answer_record(engine: Engine, context: Context, *, prices: int = 0) -> dict[
 
 def found_record(engine: Engine, found: Found) -> dict[str, object]:
     """What a search found, best first, with lines and text."""
-    with engine.one_state() as corpus:
+    with engine.one_state():
         return {
             "hits": [_hit_record(engine, hit) for hit in found.hits],
             "corrections": corrections_record(found.corrections),
             "census": dict(found.census),
             "missing": list(found.missing),
             "relevant": found.relevant,
-            "missing_shards": list(corpus.missing),
         }
 
 
@@ -191,11 +190,9 @@ def captures_record(engine: Engine, *, after: str | None = None, limit: int) -> 
     return {"captures": page, "total": len(found), "last": page[-1]["name"] if len(rest) > limit else None}
 
 
-def documents_record(
-    engine: Engine, *, after: str | None = None, limit: int, partial: bool = False
-) -> dict[str, object]:
+def documents_record(engine: Engine, *, after: str | None = None, limit: int) -> dict[str, object]:
     """So many documents by path, after the one that is named; `last` names the last where there are more."""
-    with engine.one_state(partial=partial) as corpus:
+    with engine.one_state():
         known = engine.columns.documents
         start = 0 if after is None else bisect_right(known.paths, after)
         rows = range(start, min(start + limit, len(known)))
@@ -205,7 +202,6 @@ def documents_record(
             "documents": page,
             "total": len(known),
             "last": page[-1]["path"] if more else None,
-            "missing_shards": list(corpus.missing),
             "root": engine.root,
         }
 
@@ -220,9 +216,7 @@ def listed_record(listed: Listed) -> dict[str, object]:
 
 def map_record(drawn: CorpusMap) -> dict[str, object]:
     """A map of the corpus, and how much of it is named."""
-    found = asdict(drawn)
-    missing = found.pop("missing")
-    return {**found, "missing_shards": list(missing)}
+    return asdict(drawn)
 
 
 def findings_record(receipt: Receipt, findings: Findings, *, against: str) -> dict[str, object]:
@@ -238,29 +232,22 @@ def findings_record(receipt: Receipt, findings: Findings, *, against: str) -> di
 
 
 def status_record(engine: Engine) -> dict[str, object]:
-    """What a store holds; of one whose shards can't all be reached, what the others hold."""
-    with engine.one_state(partial=True):
-        return _status(engine)
-
-
-def _status(engine: Engine) -> dict[str, object]:
-    columns = engine.columns
-    documents = columns.documents
-    kinds: dict[str, int] = {}
-    for kind in documents.kinds:
-        kinds[kind] = kinds.get(kind, 0) + 1
-    return {
-        "store": str(engine.path),
-        "store_bytes": engine.size_bytes,
-        "root": columns.snapshot.root.hex(),
-        "documents": len(documents),
-        "bytes": int(documents.lengths.sum()),
-        "kinds": dict(sorted(kinds.items())),
-        "places": list(engine.roots),
-        "folders": engine.folders,
-        "shards": [each._asdict() for each in engine.shards],
-        "missing_shards": list(columns.snapshot.missing),
-    }
+    """What a store holds."""
+    with engine.one_state() as corpus:
+        documents = corpus.columns.documents
+        kinds: dict[str, int] = {}
+        for kind in documents.kinds:
+            kinds[kind] = kinds.get(kind, 0) + 1
+        return {
+            "store": str(engine.path),
+            "store_bytes": engine.size_bytes,
+            "root": corpus.root,
+            "documents": len(documents),
+            "bytes": int(documents.lengths.sum()),
+            "kinds": dict(sorted(kinds.items())),
+            "places": list(engine.roots),
+            "folders": engine.folders,
+        }
 
 
 def control_record(choice: Choice) -> dict[str, object]:

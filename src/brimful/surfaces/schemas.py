@@ -102,7 +102,6 @@ Set = Annotated[
     Field(max_length=64, description="Any choice by name: `windows.snap`, `reserved_response`, `profile`, …"),
 ]
 _CHOSEN = choices_of(AskSettings).values()
-PARTIAL = choices_of(AskSettings)["partial"].help.rstrip(".")
 
 if TYPE_CHECKING:
 
@@ -197,7 +196,6 @@ class MapRequest(Asked):
     )
     model: Annotated[str, Field(max_length=200)] = Field(DEFAULT_MODEL, description="The model whose tokens count")
     path: Texts = Field([], description="Parts of paths or patterns; any of them")
-    partial: bool = Field(default=False, description=PARTIAL)
 
 
 class CiteRequest(Asked):
@@ -206,7 +204,6 @@ class CiteRequest(Asked):
     place: Annotated[str, Field(min_length=1, max_length=4_200)] = Field(
         description="A path with lines, as in tea.md:12-30"
     )
-    partial: bool = Field(default=False, description=PARTIAL)
 
 
 class AnswerRequest(Asked):
@@ -251,7 +248,6 @@ class ContextBody(BaseModel):
     question: str | None
     text: str
     prompt: str | list[dict[str, Any]] | None = Field(description="With map and question, where they were asked for")
-    missing: list[str] = Field(description="Shards that could not be asked: where there are any, the answer is partial")
     payload: list[dict[str, Any]] | None
     tokens: int
     content_tokens: int
@@ -301,7 +297,6 @@ class FoundBody(BaseModel):
     relevant: int = Field(
         description="How many of the hits belong to the answer; those behind them are far less relevant"
     )
-    missing_shards: list[str] = Field(description="Shards that could not be asked: where there are any, it is partial")
     root: str
 
 
@@ -322,7 +317,6 @@ class DocumentsBody(BaseModel):
     documents: list[ListedBody]
     total: int
     next: str | None
-    missing_shards: list[str] = Field(description="Shards that could not be asked: where there are any, it is partial")
     root: str
 
 
@@ -445,17 +439,6 @@ class LimitsBody(BaseModel):
     seconds: float
 
 
-class ShardBody(BaseModel):
-    """What one of several stores of a corpus holds."""
-
-    place: str
-    documents: int
-    bytes: int
-    parts: int = Field(description="How many of the 4,096 parts of the corpus")
-    leaving: int = Field(description="How many of them are on their way to another shard")
-    problem: str | None = Field(description="Why it can't be reached")
-
-
 class StatusBody(BaseModel):
     """What the store holds, and what a request may choose from."""
 
@@ -468,8 +451,6 @@ class StatusBody(BaseModel):
     kinds: dict[str, int]
     places: list[str]
     folders: dict[str, str] = Field(description="What each of these places is called in the names of its documents")
-    shards: list[ShardBody]
-    missing_shards: list[str] = Field(description="Shards that could not be asked: where there are any, it is partial")
     choices: ChoicesBody
     controls: list[ControlBody]
     limits: LimitsBody
@@ -493,7 +474,6 @@ class MapBody(BaseModel):
     files: int
     files_left_out: int
     names: int
-    missing_shards: list[str] = Field(description="Shards that could not be asked: where there are any, it is partial")
     root: str
 
 

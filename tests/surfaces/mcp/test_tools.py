@@ -5,7 +5,6 @@ import pytest
 
 import brimful
 from brimful import limits
-from brimful.store.address import write_list
 from tests.surfaces.mcp.conftest import HOSTILE_NAME, INJECTION, PAGES
 from tests.surfaces.mcp.talking import talking, text_of, texts_of
 
@@ -336,27 +335,3 @@ def test_a_map_is_within_its_budget(client):
     found = client.call_tool("show_map", {"budget": 300, "question": "tea"})
     assert found.structured_content["tokens"] <= 300
     assert "docs/tea.md" in found.content[0].text
-
-
-def test_a_partial_answer_says_so(tmp_path):
-    """Where a shard is down, tools refuse; asked for partial answers, they give them and name what is missing."""
-    write_list(tmp_path / "team.toml", ["a.db", "b.db"])
-    with brimful.open(tmp_path / "team.toml") as engine:
-        for number in range(20):
-            engine.add_text(f"note-{number}.md", f"Tea number {number} is served.\n")
-    (tmp_path / "b.db").rename(tmp_path / "away")
-    gone = str(tmp_path / "b.db")
-    with talking(tmp_path / "team.toml", "stdio") as client:
-        calls = [("search", {"question": "tea"}), ("show_map", {}), ("get_context", {"question": "tea"})]
-        for name, given in calls:
-            refused = client.call_tool(name, given)
-            assert refused.is_error
-            assert text_of(refused).startswith("store.shard_down: 1 of 2 shards")
-            made = client.call_tool(name, {**given, "partial": True})
-            assert not made.is_error
-            found = made.structured_content
-            assert gone in (found.get("missing_shards") or found["note"])
-            assert gone in "\n".join(texts_of(made))
-        path = client.call_tool("search", {"question": "tea", "partial": True}).structured_content["hits"][0]["path"]
-        assert client.call_tool("read_span", {"path": path}).is_error
-        assert text_of(client.call_tool("read_span", {"path": path, "partial": True})).startswith("Tea number")

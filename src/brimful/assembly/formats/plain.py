@@ -67,15 +67,12 @@ _BEGINNINGS = (
     "[in:",
     "[in|",
     "[span:",
-    "[partial:",
     "[... above",
     "[... below",
     "[... line",
     "[... numbered line",
 )
 _BEFORE_DIGITS = ("[line ", "[lines ", "[numbered line ", "[numbered lines ")
-PARTIAL = "[PARTIAL: without {missing}]"
-"""What stands above a context that shards could not be asked for."""
 MAP, QUESTION = "[MAP]", "[QUESTION]"
 """What stands above a map before a context, and above a question behind it."""
 _WHOLE_LINES = (MARKER, NOTHING_ABOVE, MAP, QUESTION)

@@ -186,10 +186,6 @@ class PostgresCursor:
         if self._far is not None:
             self._far.expect(keys)
 
-    def lacking(self, keys: Sequence[int]) -> Sequence[int]:
-        """Those that are not kept."""
-        return keys if self._far is None else self._far.lacking(keys)
-
     def _blobs(self, keys: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
         return self._fetched("blobs", keys)
 

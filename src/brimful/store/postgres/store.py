@@ -114,15 +114,11 @@ class PostgresStore(Store):
         embedder: Embedder | Literal["default"] | None = "default",
         outdated: bool = False,
         make: bool = True,
-        sharing: int = 1,
     ) -> None:
-        """Open a corpus, or make it where the role may; `make=False` opens one that is there.
-
-        What is kept of it is divided where it is one of several shards.
-        """
+        """Open a corpus, or make it where the role may; `make=False` opens one that is there."""
         super().__init__(embedder)
         self.path = address
-        self.kept = KeptBlobs(kept_bytes(sharing=sharing))
+        self.kept = KeptBlobs(kept_bytes())
         self.trips = 0
         self._spare: list[Connection] = []
         self._lock = threading.Lock()
@@ -252,9 +248,6 @@ class PostgresStore(Store):
     rename = _retried(Store.rename)
     compact = _retried(Store.compact)
     rebuild = _retried(Store.rebuild)
-    set_claim = _retried(Store.set_claim)
-    take_over = _retried(Store.take_over)
-    give_up = _retried(Store.give_up)
     claim_folder = _retried(Store.claim_folder)
     remember_root = _retried(Store.remember_root)
     _commit_long = _retried(Store._commit_long)  # noqa: SLF001

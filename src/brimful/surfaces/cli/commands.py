@@ -7,7 +7,7 @@ import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from brimful.engine import open as open_store
 from brimful.errors import USAGE, InputError, OutdatedWarning, StoreVersionError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
-from brimful.store.address import Address, Place, Shards
+from brimful.store.address import Address, Place
 from brimful.store.format import is_store, keep_memory, share_memory
 from brimful.store.opening import rebuild as index_again
 from brimful.surfaces import cli, records
@@ -93,7 +93,7 @@ def context(
     corpus = corpus_of(store, paths)
     if cli.is_own_process:
         keep_memory()  # from here on to the answer, which is the end
-    with corpus.engine as engine, engine.one_state(partial=True) if settings.partial else nullcontext():
+    with corpus.engine as engine:
         made = engine.context(chosen)
         if receipt is not None:
             assert made.receipt is not None  # the engine gives every context one
@@ -108,7 +108,7 @@ def context(
             say_copied(copied)
             views.show_skips(corpus.report.skipped)
         _leave_ready(engine)
-    return PARTIAL if made.missing else exit_for(corpus, found=bool(made.windows))
+    return exit_for(corpus, found=bool(made.windows))
 
 
 def _leave_ready(engine: Engine) -> None:
@@ -148,7 +148,7 @@ def search(
     corpus = corpus_of(store, paths)
     if cli.is_own_process:
         keep_memory()  # from here on to the answer, which is the end
-    with corpus.engine as engine, engine.one_state(partial=bool(ask.get("partial"))) as state:
+    with corpus.engine as engine, engine.one_state():
         how = {"operators": True, **ask}
         weights = FieldSettings(priors=bool(how.pop("priors", True)))
         found = engine.search(question, limit=limit, field=weights, **how)  # type: ignore[arg-type]  # checked there
@@ -157,7 +157,6 @@ def search(
         show(text)
         copied = put_on_clipboard(text) if copy and found.hits else None
         if not quiet:
-            views.show_partial(state.missing)
             views.show_corrections(found.corrections)
             if found.hits:
                 views.show_missing(found.missing)
@@ -166,7 +165,7 @@ def search(
             say_copied(copied)
             views.show_skips(corpus.report.skipped)
         _leave_ready(engine)
-    return PARTIAL if state.missing else exit_for(corpus, found=bool(found.hits))
+    return exit_for(corpus, found=bool(found.hits))
 
 
 def _shown_hits(engine: Engine, record: Mapping[str, Any], around: int) -> str:
@@ -192,7 +191,6 @@ def add(
     exclude: Sequence[str],
     include: Sequence[str],
     label: str | None,
-    ray: str | None,
     store: str | None,
     dry_run: bool,
     as_json: bool,
@@ -205,11 +203,7 @@ def add(
     settings = SourceSettings(allow=allow, exclude=tuple(exclude), include=tuple(include))  # type: ignore[arg-type]
     if dry_run:
         return _previewed(store, paths, adding=True, label=label, settings=settings, as_json=as_json, quiet=quiet)
-    corpus = (
-        filled(store, paths, adding=True, label=label, settings=settings, ray=ray)
-        if paths
-        else _updated(store, settings, ray)
-    )
+    corpus = filled(store, paths, adding=True, label=label, settings=settings) if paths else _updated(store, settings)
     with corpus.engine as engine:
         record = {**records.report_record(corpus.report), **records.status_record(engine)}
         show(records.as_json(record) if as_json else views.report(record))
@@ -291,8 +285,6 @@ def purge(*, everything: bool, yes: bool, store: str | None, dry_run: bool, as_j
         return USAGE
     if everything and isinstance(place, Address):
         raise InputError(f"{place} is on a server; an administrator deletes a corpus there (docs/postgres.md)")
-    if everything and isinstance(place, Shards):
-        raise InputError(f"{place} is a corpus on several stores; delete each of them (brimful shard list names them)")
     with open_store(place) as engine:  # only a store is ever deleted
         before = engine.size_bytes
         engine.purge()
@@ -360,15 +352,14 @@ def filled(
     adding: bool,
     label: str | None = None,
     settings: SourceSettings | None = None,
-    ray: str | None = None,
 ) -> Corpus:
     """The store for these paths with what they hold now; a path that is missing leaves no store behind."""
     checked_paths(paths)
     if STDIN in paths and not adding and not store:
         return _add_all(_passing_store(), paths, settings)
     place = store_to_fill(store, paths, adding=adding)
-    is_ours = not store and ray is None and place == cached_store(paths)
-    engine = _opened_ours(place) if is_ours else open_store(place, ray=ray)
+    is_ours = not store and place == cached_store(paths)
+    engine = _opened_ours(place) if is_ours else open_store(place)
     return _add_all(engine, paths, settings, label=label)
 
 
@@ -409,8 +400,8 @@ def checked_paths(paths: Sequence[str]) -> Sequence[str]:
     return paths
 
 
-def _updated(store: str | None, settings: SourceSettings, ray: str | None) -> Corpus:
-    engine = open_store(store_to_ask(store), ray=ray)
+def _updated(store: str | None, settings: SourceSettings) -> Corpus:
+    engine = open_store(store_to_ask(store))
     try:
         there = _there(engine, store)
     except BaseException:

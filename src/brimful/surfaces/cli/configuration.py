@@ -15,7 +15,7 @@ import platformdirs
 from brimful.choices import check_value, from_text
 from brimful.errors import BrimfulError, ChoiceError, InputError, StoreError, choose, suggest
 from brimful.settings import ASKED, Ask, pairs
-from brimful.store.address import Address, Place, Shards, is_address, is_list, masked, shards_of
+from brimful.store.address import Address, Place, is_address, masked
 
 # ---- configuration: Which value does a setting have, and where does it come from?
 #
@@ -182,11 +182,6 @@ def _from_file(file: Path, key: str, value: object) -> str | float | None:
                 "readers' texts, so set it in your own file (brimful config set store ADDRESS) or with --store"
             )
         return found
-    if key == "store" and is_shared and is_list(Path(str(found))):
-        raise InputError(
-            f"{os.fspath(file)}: store is {found!r}; a list of shards may name servers, which a project may not choose "
-            "for its readers' texts, so set it in your own file (brimful config set store FILE) or with --store"
-        )
     if key == "store":
         place = file.parent / Path(str(found)).expanduser()
         if is_shared and not place.resolve().is_relative_to(file.parent.resolve()):
@@ -255,7 +250,7 @@ _NAME_LENGTH = 40
 
 
 def _named_store(name: str) -> Place:
-    """What `--store` means: a corpus on a server, shards by their list, or a file; a name without a suffix is a folder.
+    """What `--store` means: a corpus on a server, or a file; a name without a suffix is a folder.
 
     >>> str(_named_store("notes.db")), _named_store(".brimful").name, str(_named_store("postgresql://ada:secret@db/team"))
     ('notes.db', 'brimful.db', 'postgresql://ada@db/team')
@@ -263,8 +258,6 @@ def _named_store(name: str) -> Place:
     if is_address(name):
         return Address.of(name)
     path = Path(name).expanduser()
-    if is_list(path):
-        return shards_of(path)
     if path.is_dir() or (not path.suffix and not path.is_file()):
         return path / STORE_NAME
     return path
@@ -299,9 +292,7 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
 
             check_there(place)
             return place
-        if isinstance(place, Shards) and not any(isinstance(each, Address) or each.is_file() for each in place.places):
-            raise InputError(f"none of the shards that {place} lists is there; are their disks mounted?")
-        if isinstance(place, Path) and not place.is_file():
+        if not place.is_file():
             raise InputError(f"there is no store at {os.fspath(place)!r}; make it: brimful add PATH --store {store}")
         return place
     found = _nearest() or next((each for each in _cached_above() if each.is_file()), None)

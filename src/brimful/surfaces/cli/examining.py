@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from brimful.errors import PROVIDER, STORAGE, USAGE, BrimfulError, InputError, MissingPartError, install, outcome_of
-from brimful.store.address import Address, Shards
+from brimful.store.address import Address
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration
 from brimful.surfaces.cli.configuration import cache_folder, store_to_ask
@@ -29,7 +29,6 @@ _EXTRAS = {
     "semantic": (("tokenizers", "wordllama"), "finds by meaning, beside words"),
     "onnx": (("onnxruntime",), "runs a sentence model that is there as model.onnx"),
     "postgres": (("psycopg",), "stores on a PostgreSQL server"),
-    "ray": (("ray",), "serves shards and indexes files in a cluster"),
     "remote": (("fsspec",), "reads what lies on no disk (s3://, gs://, …)"),
     "langchain": (("langchain-core",), "parts for LangChain"),
     "llamaindex": (("llama-index-core",), "parts for LlamaIndex"),
@@ -123,9 +122,6 @@ def _store(store: str | None) -> Iterator[Finding]:
     except BrimfulError as error:
         yield Finding("store", "bad", str(error), outcome_of(error.code).exit)
         return
-    if isinstance(place, Shards):
-        yield from _shards_of(place)
-        return
     if isinstance(place, Address):
         yield from _server_of(place)
     problems = glance(place) if isinstance(place, Path) else []
@@ -140,33 +136,6 @@ def _store(store: str | None) -> Iterator[Finding]:
         yield Finding("store", "bad", str(error), outcome_of(error.code).exit)
     else:
         yield Finding("store", "good", f"{place}, {documents:,} documents, {size:,} bytes, intact at a glance")
-
-
-def _shards_of(place: Shards) -> Iterator[Finding]:
-    """What each shard holds or lacks, and what its server has."""
-    from brimful.engine import open as open_store
-
-    try:
-        with open_store(place) as engine:
-            states = engine.shards
-    except BrimfulError as error:
-        yield Finding("store", "bad", str(error), outcome_of(error.code).exit)
-        return
-    yield Finding("store", "good", f"{place}, {len(states)} shards")
-    for state, each in zip(states, place.places, strict=True):
-        if state.problem:
-            text = f"{state.place} is down, so only partial answers can be given (--partial): {state.problem}"
-            yield Finding("shard", "bad", text, STORAGE)
-            continue
-        yield Finding("shard", "good", f"{state.place}, {state.documents:,} documents, {state.bytes:,} bytes")
-        if state.leaving:
-            text = f"{state.leaving} parts of {state.place} were on their way; finish it: brimful shard rebalance"
-            yield Finding("shard", "warn", text)
-        if isinstance(each, Address):
-            yield from _server_of(each)
-    even = sum(state.bytes for state in states) / len(states)
-    if max(state.bytes for state in states) > 2 * even:
-        yield Finding("shard", "note", "one holds more than twice its share; even it out: brimful shard rebalance")
 
 
 def _server_of(place: Address) -> Iterator[Finding]:

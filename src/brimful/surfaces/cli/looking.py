@@ -22,7 +22,7 @@ from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.commands import asked, corpus_of, exit_for
 from brimful.surfaces.cli.configuration import STORE_NAME, cache_folder, cached_store, store_to_ask, store_to_fill
-from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL
+from brimful.surfaces.cli.dispatch import FOUND, NOTHING
 from brimful.surfaces.cli.terminal import copy as put_on_clipboard
 from brimful.surfaces.cli.terminal import give, one_line, progress, say, say_copied, show, tint
 from brimful.text.vocabularies import tokens_for
@@ -41,7 +41,6 @@ def map(  # noqa: A001  (the command's name)
     question: str | None,
     path: Sequence[str] | None,
     model: str,
-    partial: bool,
     copy: bool,
     store: str | None,
     as_json: bool,
@@ -52,7 +51,7 @@ def map(  # noqa: A001  (the command's name)
     tokens_for(model)  # an unknown model is named before anything is read
     question = None if question is None else asked(question)
     corpus = corpus_of(store, paths)
-    with corpus.engine as engine, engine.one_state(partial=partial):
+    with corpus.engine as engine, engine.one_state():
         drawn = engine.map(budget=budget, question=question, model=model, path=tuple(path or ()))
         record = {"question": question, **records.map_record(drawn), "root": engine.root, "store": str(engine.path)}
         text = records.as_json(record) if as_json else drawn.text
@@ -67,36 +66,30 @@ def map(  # noqa: A001  (the command's name)
                 tint("strong", f"{drawn.tokens:,} of {drawn.budget:,} tokens ({counted})")
                 + f": {drawn.files:,} of {total:,} files, {drawn.names:,} headings and definitions in them"
             )
-            views.show_partial(drawn.missing)
             views.show_skips(corpus.report.skipped)
-    return PARTIAL if drawn.missing else exit_for(corpus, found=bool(drawn.files))
+    return exit_for(corpus, found=bool(drawn.files))
 
 
-def ls(*, words: Sequence[str] | None, lines: bool, partial: bool, store: str | None, as_json: bool) -> int:
+def ls(*, words: Sequence[str] | None, lines: bool, store: str | None, as_json: bool) -> int:
     """The stored documents, or those whose path fits."""
     place, pattern = _place_and_pattern(store, list(words or ()))
-    with open_store(place) as engine, engine.one_state(partial=partial) as corpus:
+    with open_store(place) as engine, engine.one_state():
         found = engine.documents(pattern or (), lines=lines)
         if as_json:
             listed = [records.listed_record(each) for each in found]
-            missing = {"missing_shards": list(corpus.missing)}
-            show(records.as_json({"documents": listed, **missing, "root": engine.root, "store": str(engine.path)}))
+            show(records.as_json({"documents": listed, "root": engine.root, "store": str(engine.path)}))
         elif sys.stdout.isatty():
             show("".join(_listed(each) for each in found))
         else:
             give("".join(f"{one_line(each.path)}\n" for each in found))
         if not found and not as_json:
             _say_nothing(engine, pattern)
-        if not as_json:
-            views.show_partial(corpus.missing)
-    if corpus.missing:
-        return PARTIAL
     return FOUND if found else NOTHING
 
 
-def get(*, place: str, partial: bool, copy: bool, store: str | None, as_json: bool) -> int:
+def get(*, place: str, copy: bool, store: str | None, as_json: bool) -> int:
     """A stored document, or some of its lines."""
-    with open_store(store_to_ask(store)) as engine, engine.one_state(partial=partial):
+    with open_store(store_to_ask(store)) as engine, engine.one_state():
         cited = engine.cite(place)
         text = cited.text
         if as_json:

@@ -42,7 +42,6 @@ def serve(
     hosts: Sequence[str],
     models: Sequence[str],
     watch: bool,
-    ray: str | None,
     store: str | None,
     as_json: bool,
     quiet: bool,
@@ -50,11 +49,10 @@ def serve(
     """Answer over HTTP, with the page, until stopped."""
     start = _start_of("http")
     token = _token(token_env)
-    place = _place(store, paths, quiet=quiet, ray=ray)
-    with _following(place, store, paths, watch=watch and ray is None, quiet=quiet):  # `add --ray` brings it up to date
+    place = _place(store, paths, quiet=quiet)
+    with _following(place, store, paths, watch=watch, quiet=quiet):
         start(
             place,
-            ray=ray,
             host=host,
             port=_port(port),
             token=token,
@@ -101,11 +99,11 @@ def _start_of(surface: str) -> Callable[..., Any]:
     return start
 
 
-def _place(store: str | None, paths: Sequence[str], *, quiet: bool, ray: str | None = None) -> Place:
+def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Place:
     """The store to serve, up to date with the paths if there are any."""
     if not paths:
         return store_to_ask(store)
-    corpus = filled(store, paths, adding=False, ray=ray)
+    corpus = filled(store, paths, adding=False)
     with corpus.engine as engine:
         if not quiet:
             show_skips(corpus.report.skipped)

@@ -157,7 +157,6 @@ _WATCH = Option(
     default=True,
     off=("--no-watch",),
 )
-_RAY = _value("ray", "ADDRESS", "The Ray cluster that serves the shards: auto, HOST:PORT or local.")
 _HOST = _value("host", "ADDRESS", "Where to listen; beyond loopback needs a token.", "127.0.0.1")
 _PORT = _value("port", "PORT", "0 takes any that is free.", kind="int", short="-p")
 _ENDS = (_STORE, _JSON, _QUIET)
@@ -283,7 +282,6 @@ _CORPUS = (
             _several("exclude", "--exclude", "PATTERN", "Skip these, as in .gitignore"),
             _several("include", "--include", "PATTERN", "Read only these, as in .gitignore"),
             _value("label", "NAME", "What to call the folder's documents by, instead of its own name.", flag="--as"),
-            _RAY,
             *_WRITES,
         ),
     ),
@@ -317,7 +315,6 @@ _CORPUS = (
             _value("question", "QUESTION", "Show first what this question is about."),
             _plain("path"),
             _plain("model"),
-            _plain("partial"),
             _COPY,
             *_ENDS,
         ),
@@ -334,7 +331,6 @@ _CORPUS = (
         ),
         (
             _switch("lines", "--lines", "Count the lines too, which reads the documents."),
-            _plain("partial"),
             _STORE,
             _JSON,
         ),
@@ -349,7 +345,7 @@ _CORPUS = (
                 "place", "PATH[:LINES]", "A path as it is cited; lines as in tea.md:12-30 or tea.md:7.", is_needed=True
             ),
         ),
-        (_plain("partial"), _COPY, _STORE, _JSON),
+        (_COPY, _STORE, _JSON),
     ),
     Command(
         "remove",
@@ -476,7 +472,6 @@ _UPKEEP = (
             _TOKEN,
             _several("hosts", "--allow-host", "NAME", "Another name the server is called by"),
             _several("models", "--allow-model", "MODEL", "A model that clients may condense with"),
-            _RAY,
             *_SERVED,
         ),
     ),
@@ -541,25 +536,6 @@ _UPKEEP = (
             Argument("target", "DEST", "The store to copy to, made where it is not there.", is_needed=True),
         ),
         (_switch("delete", "--delete", "Forget documents that only DEST has."), _JSON, _QUIET),
-    ),
-    Command(
-        "shard",
-        "sharding",
-        "Spread a corpus over several stores.",
-        (
-            "Spread a corpus over several stores: files and servers that a list names, such as team.toml.",
-            (
-                "The list is what --store takes. list: what each shard holds. add: more shards, empty ones, or one "
-                "with a corpus. rebalance: move documents until all hold about as much. move: all of one shard to "
-                "another store. remove: all of one to the others. What was broken off is finished by the next "
-                "rebalance, and nothing is missing until then."
-            ),
-        ),
-        (
-            Argument("action", "list|add|move|remove|rebalance", "What to do.", default="list"),
-            Argument("stores", "STORE", "Files or addresses, as they are to stand in the list.", takes_many=True),
-        ),
-        (_STORE, _JSON, _QUIET),
     ),
     Command(
         "postgres",

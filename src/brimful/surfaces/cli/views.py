@@ -44,7 +44,6 @@ def show_context(engine: Engine, context: Context, *, receipt: Path | None, agai
     documents = len(engine.columns.documents)
     if context.windows:
         say()
-    show_partial(context.missing)
     show_understood(documents, context)
     if not context.windows:
         return
@@ -138,12 +137,6 @@ def show_understood(documents: int, context: Context) -> None:
         say(f"what was found does not fit into {_count(context.budget.available, 'token')}; give a larger --budget")
     else:
         show_nothing(documents, (about and about.reason) or "", nearest=about is not None and about.nearest)
-
-
-def show_partial(shards: Sequence[str]) -> None:
-    """Which shards could not be asked."""
-    if shards:
-        say(tint("warn", f"partial: without {one_line(', '.join(shards))}"))
 
 
 def show_missing(words: Sequence[str]) -> None:
@@ -244,24 +237,10 @@ def status(record: Mapping[str, Any]) -> str:
     rows = [*_held(record), ("kinds", kinds or "none"), ("state root", record["root"])]
     for place, folder in record["folders"].items():
         rows.append(("added", one_line(f"{place} as {folder}" if folder else place)))
-    rows += [("shard", _shard(each)) for each in record["shards"]]
     for each in record.get("skipped", ()):
         detail = f" ({one_line(each['detail'])})" if each["detail"] else ""
         rows.append((f"{each['reason'].replace('_', ' ')}", f"{one_line(each['path'])}{detail}"))
     return labelled(rows)
-
-
-def shards(states: Iterable[Mapping[str, Any]]) -> str:
-    """What each shard of a corpus holds."""
-    return "".join(f"{_shard(each)}\n" for each in states)
-
-
-def _shard(state: Mapping[str, Any]) -> str:
-    place = one_line(state["place"])
-    if state["problem"]:
-        return f"{place}  {_out('bad', 'down')}: {one_line(state['problem'])}"
-    moving = f", {state['leaving']:,} of them on their way" if state["leaving"] else ""
-    return f"{place}  {state['documents']:,} documents, {state['bytes']:,} bytes, {state['parts']:,} parts{moving}"
 
 
 def findings(found: Iterable[object]) -> str:

@@ -7,12 +7,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brimful import limits
 from brimful.errors import MissingPartError, SettingError, install
-from brimful.store.address import Address, Shards
+from brimful.store.address import Place
 from brimful.surfaces.access import address_of, check_token, is_loopback
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
 
 
 def serve(
-    store: Path | Address | Shards,
+    store: Place,
     *,
     host: str = "127.0.0.1",
     port: int = 8080,
@@ -93,12 +92,11 @@ def serve(
     hosts: Sequence[str] = (),
     densify_models: Sequence[str] = (),
     ready: Callable[[str], None] | None = None,
-    ray: str | None = None,
 ) -> None:
     """Serve a store until a signal ends it; `ready` gets the address once it listens. Port 0 takes a free one.
 
     Beyond loopback a token is needed. `hosts` are other names that the server is called by, `densify_models` the
-    models that may condense beside `extractive:`, `ray` the address of a cluster that serves the shards.
+    models that may condense beside `extractive:`.
     """
     settings = ServeSettings(
         host=host, token=token, hosts=tuple(hosts), densify_models=("extractive:", *densify_models)
@@ -115,7 +113,7 @@ def serve(
     log_to_stderr()
     with listen(host, port) as listener:
         address = address_of(listener)
-        engine = open_store(store, ray=ray)
+        engine = open_store(store)
         server = make_server(
             create_app(engine, settings),
             busy=problem("request.busy", "every connection is taken; try again later"),

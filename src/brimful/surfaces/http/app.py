@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
@@ -136,7 +136,6 @@ def _health_routes(service: Service) -> APIRouter:
         """Requests, contexts and the store in numbers, as Prometheus reads them."""
         found = await service.health.run(lambda: records.status_record(service.engine))
         gauges = {f"store_{name}": int(str(found[name])) for name in ("documents", "bytes")}
-        gauges["store_missing_shards"] = len(cast("list[str]", found["missing_shards"]))
         return Response(service.metrics.text(gauges), media_type=METRICS_TYPE)
 
     return routes

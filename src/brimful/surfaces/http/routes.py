@@ -28,7 +28,6 @@ from brimful.surfaces import records
 from brimful.surfaces.http.service import RefusedRequest, Service, described, problem_record, tagged_bytes
 from brimful.surfaces.schemas import (
     LONGEST_PATH,
-    PARTIAL,
     AddedBody,
     AddRequest,
     AnswerRequest,
@@ -69,7 +68,6 @@ _DocumentPath = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, desc
 _Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="The first byte")]
 _EndOffset = Annotated[int | None, Query(ge=0, le=_MOST_OFFSET, description="The byte after the last")]
 Around = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="So many bytes more on both sides")]
-Partial = Annotated[bool, Query(description=PARTIAL)]
 _DocumentPaths = Annotated[list[_DocumentPath], Query(alias="path", min_length=1, max_length=limits.REMOVED_PATHS)]
 
 
@@ -78,26 +76,16 @@ def document_routes(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/v1/documents", tags=["documents"])
 
     @routes.get("", responses=described(DocumentsBody, tag=True))
-    async def listed(
-        request: Request, limit: Limit = 100, cursor: Cursor = None, *, partial: Partial = False
-    ) -> Response:
+    async def listed(request: Request, limit: Limit = 100, cursor: Cursor = None) -> Response:
         """The documents by path, a page at a time."""
-        return await service.page(request, records.documents_record, limit, cursor, of="documents", partial=partial)
+        return await service.page(request, records.documents_record, limit, cursor, of="documents")
 
     @routes.get("/text", responses=described(PassageBody, 404, tag=True))
     async def text(
-        request: Request,
-        path: _DocumentPath,
-        start: _Offset = 0,
-        end: _EndOffset = None,
-        around: Around = 0,
-        *,
-        partial: Partial = False,
+        request: Request, path: _DocumentPath, start: _Offset = 0, end: _EndOffset = None, around: Around = 0
     ) -> Response:
         """A document, or bytes of it, as text in JSON; of a long one what is sent at once, and where it goes on."""
-        return await service.tagged(
-            request, lambda: _passage(service, path, start, end, around=around, partial=partial)
-        )
+        return await service.tagged(request, lambda: _passage(service, path, start, end, around=around))
 
     @routes.post("", responses=described(AddedBody, 400, 413, 415, 507))
     async def add(body: AddRequest) -> Response:
@@ -112,9 +100,9 @@ def document_routes(service: Service) -> APIRouter:
     return routes
 
 
-def _passage(service: Service, path: str, start: int, end: int | None, *, around: int, partial: bool) -> records.Record:
+def _passage(service: Service, path: str, start: int, end: int | None, *, around: int) -> records.Record:
     engine = service.engine
-    with engine.one_state(partial=partial):
+    with engine.one_state():
         service.check_stored(path)
         document = engine.document(path)
         stop = len(document) if end is None else end
@@ -371,7 +359,7 @@ def _found(service: Service, body: SearchRequest) -> records.Record:
     service.check_question(body.question)
     service.check_results(body.limit, most=service.settings.results)
     chosen = body.model_dump(exclude=_BESIDE)
-    with service.engine.one_state(partial=chosen["partial"]):
+    with service.engine.one_state():
         field = FieldSettings(priors=chosen.pop("priors"))
         found = service.engine.search(body.question, limit=body.limit, field=field, **chosen)
         record = records.found_record(service.engine, found)
@@ -405,13 +393,13 @@ def _mapped(service: Service, body: MapRequest) -> records.Record:
     service.check_budget(body.budget)
     if body.question is not None:
         service.check_question(body.question)
-    with service.engine.one_state(partial=body.partial):
+    with service.engine.one_state():
         drawn = service.engine.map(budget=body.budget, question=body.question, model=body.model, path=body.path)
         return {**records.map_record(drawn), "root": service.engine.root}
 
 
 def _cited(service: Service, body: CiteRequest) -> records.Record:
-    with service.engine.one_state(partial=body.partial):
+    with service.engine.one_state():
         cited = service.engine.cite(body.place)
         assert cited.document is not None
         return records.passage_record(service.engine, cited.document, cited.span, most_bytes=limits.PASSAGE_BYTES)

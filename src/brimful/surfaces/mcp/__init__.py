@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from brimful.errors import InputError, MissingPartError, choose, install
-from brimful.store.address import Address, Shards
+from brimful.store.address import Place
 
 _TRANSPORTS = ("stdio", "http")
 
 
 def serve(
-    store: Path | Address | Shards,
+    store: Place,
     *,
     transport: Literal["stdio", "http"] = "stdio",
     host: str = "127.0.0.1",

@@ -79,7 +79,6 @@ class SearchResult(Output):
     hits: list[FoundPlace]
     corrections: list[Correction]
     missing: list[str] = Field(description="Words of the question that no document has.")
-    missing_shards: list[str] = Field(description="Parts of the corpus that could not be asked.")
     note: str = Field(default="", description="The same as a sentence, and what to do where nothing was found.")
 
 
@@ -147,7 +146,6 @@ class MapResult(Output):
     files: Natural = Field(description="Files that are named.")
     files_left_out: Natural
     names: Natural = Field(description="Headings and definitions in them.")
-    missing_shards: list[str] = Field(description="Parts of the corpus that could not be asked.")
 
 
 class CheckedResult(Output):
@@ -181,12 +179,11 @@ _ANYWAY = "Call again with anyway = true to see what is nearest."
 def note(context: Context) -> str:
     """What a model should know of an answer that is empty, or that lacks words of the question."""
     about = context.relevance
-    partial = without(context.missing)
     if about is None:
-        return partial
+        return ""
     if context.windows:
-        return " ".join(filter(None, (partial, missing(about.missing), _filling(context, about))))
-    return " ".join(filter(None, (partial, nothing(about.reason or "", nearest=about.nearest))))
+        return " ".join(filter(None, (missing(about.missing), _filling(context, about))))
+    return nothing(about.reason or "", nearest=about.nearest)
 
 
 def _filling(context: Context, about: ContextRelevance) -> str:
@@ -207,11 +204,6 @@ def ranges(numbers: Sequence[int]) -> str:
         else:
             runs.append([number])
     return ", ".join("-".join(map(str, run)) for run in runs)
-
-
-def without(shards: Sequence[str]) -> str:
-    """That an answer is partial."""
-    return f"Partial answer, without {', '.join(shards)}." if shards else ""
 
 
 def missing(words: Sequence[str]) -> str:

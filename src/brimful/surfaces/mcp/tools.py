@@ -138,7 +138,6 @@ Set = Annotated[
     str,
     Field(max_length=2_000, description="Any other choice, as name=value; name=value (related=on; field.runs=0)."),
 ]
-Partial = Annotated[bool, Field(description=ASKED["partial"].help)]
 _NARROWED: dict[str, Any] = {"format": _TextFormat, "model": _CountedFor}
 
 
@@ -294,10 +293,9 @@ class Tools:
     ) -> Annotated[CallToolResult, SearchResult]:
         """Hits with their text, each cut to a bounded length."""
         field = FieldSettings(priors=chosen.pop("priors"))
-        with self.engine.one_state(partial=chosen["partial"]) as corpus:
+        with self.engine.one_state():
             found = self.engine.search(question, limit=limit, field=field, **chosen)
-            about = schemas.missing(found.missing) if found.hits else schemas.nothing(why_empty(found))
-            note = " ".join(filter(None, (schemas.without(corpus.missing), about)))
+            note = schemas.missing(found.missing) if found.hits else schemas.nothing(why_empty(found))
             result = SearchResult.of({**records.found_record(self.engine, found), "note": note})
         cut = [replace(hit, text=hit.text[: limits.HIT_CHARACTERS]) for hit in result.hits]
         result = result.model_copy(update={"hits": cut})
@@ -315,13 +313,12 @@ class Tools:
         last_line: Annotated[
             int | None, Field(ge=1, le=_LARGEST, description="Instead of end; the document's end if left out.")
         ] = None,
-        partial: Partial = False,
     ) -> Annotated[CallToolResult, PassageResult]:
         """Whole characters, at most `limits.MODEL_PASSAGE_BYTES`; the text content is the passage itself."""
         by_bytes, by_lines = (start, end) != (None, None), (first_line, last_line) != (None, None)
         if by_bytes and by_lines:
             raise InputError("start and end count bytes, first_line and last_line count lines; give one of the pairs")
-        with self.engine.one_state(partial=partial):
+        with self.engine.one_state():
             document = self.engine.document(path)
             if by_lines:
                 span = document.span_of_lines(first_line or 1, last_line or max(first_line or 1, document.line_count))
@@ -372,10 +369,9 @@ class Tools:
         ] = "",
         model: _CountedFor = DEFAULT_MODEL,
         path: Annotated[Texts, Field(description=ASKED["path"].help)] = (),  # type: ignore[assignment]
-        partial: Partial = False,
     ) -> Annotated[CallToolResult, MapResult]:
         """The text content is the map itself."""
-        drawn = self.engine.map(budget=budget, question=question or None, model=model, path=path, partial=partial)
+        drawn = self.engine.map(budget=budget, question=question or None, model=model, path=path)
         result = MapResult.of(records.map_record(drawn))
         return _answer(result, result.text or "The corpus has no documents, or none that fit.")
 

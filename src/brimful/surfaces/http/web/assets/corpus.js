@@ -13,13 +13,13 @@ export function showCorpusLine(status) {
 export async function openCorpus(open) {
   const body = show("Corpus", make("p", { class: "aside" }, "Reading the store"));
   try {
-    const [status, first] = await Promise.all([get("/v1/status"), get("/v1/documents?partial=true")]);
+    const [status, first] = await Promise.all([get("/v1/status"), get("/v1/documents")]);
     const list = make("ul", { class: "documents", id: "documents" });
     const more = button("Show more", null, { class: "quiet" });
     const add = (answer) => {
       list.append(...answer.documents.map((each) => row(each, open)));
       more.hidden = !answer.next;
-      more.onclick = async () => add(await get(`/v1/documents?partial=true&cursor=${encodeURIComponent(answer.next)}`));
+      more.onclick = async () => add(await get(`/v1/documents?cursor=${encodeURIComponent(answer.next)}`));
     };
     add(first);
     body.replaceChildren(
@@ -30,9 +30,8 @@ export async function openCorpus(open) {
         ["kinds", kinds(status.kinds)],
         ["from", places(status.places)],
         ["state root", make("code", { id: "root" }, status.root)],
-        ...(status.shards.length ? [["shards", shards(status.shards)]] : []),
       ]),
-      make("h3", {}, "Documents"), ...without(first.missing_shards), list, more);
+      make("h3", {}, "Documents"), list, more);
   } catch (error) {
     body.replaceChildren(refusal(error));
   }
@@ -44,15 +43,6 @@ function places(added) {
   if (!added.length) return "texts that were added one by one";
   return make("ul", {}, added.map((place) => make("li", {}, make("code", {}, named(place)))));
 }
-
-function shards(found) {
-  const said = ({ documents, bytes, problem }) => (problem ? "down" : `${plural(documents, "document")}, ${size(bytes)}`);
-  return make("ul", { id: "shards" }, found.map((each) =>
-    make("li", { title: each.problem ? named(each.problem) : "" }, make("code", {}, named(each.place)), ` ${said(each)}`)));
-}
-
-const without = (missing) =>
-  (missing.length ? [make("p", { id: "list-partial" }, `Partial list, without ${missing.map(named).join(", ")}.`)] : []);
 
 function row(each, open) {
   return make("li", {},

@@ -19,7 +19,7 @@ export async function openDocument(window) {
 }
 
 async function view(body, { path, start, end }, around) {
-  const found = await get(`/v1/documents/text?${new URLSearchParams({ path, start, end, around, partial: true })}`);
+  const found = await get(`/v1/documents/text?${new URLSearchParams({ path, start, end, around })}`);
   const isWhole = found.start === 0 && found.end === found.document_bytes;
   const sheet = paper(found, start, end);
   const more = button("Show more around it", () => view(body, { path, start, end }, 8 * around));

@@ -13,7 +13,7 @@ import { openHelp } from "./help.js";
 import { listen } from "./keys.js";
 import { Knobs } from "./knobs.js";
 import { showMaps } from "./maps.js";
-import { hideNotice, refuse, showPartial, warn } from "./notice.js";
+import { hideNotice, refuse, warn } from "./notice.js";
 import { openReceipt } from "./receipts.js";
 import { Rest } from "./rest.js";
 import { asked, differences, read, setUp, write } from "./state.js";
@@ -22,7 +22,6 @@ import { Windows } from "./windows.js";
 
 const PAUSE = 40; // milliseconds that a hand must rest on the slider before the server is asked
 const CHANGED = "The corpus has changed since this link was made; this is the answer of today.";
-const SHARD_DOWN = "store.shard_down";
 const QUIET = 400; // and that an answer must stand before its runner-ups are priced
 
 const state = { run: null, pinned: null, root: null, status: null, answer: null, before: null };
@@ -46,7 +45,7 @@ async function start() {
   }
   setUp(state.status.controls);
   knobs.setUp(state.status.choices.models);
-  showCorpus();
+  showCorpusLine(state.status);
   await arrive();
   document.documentElement.dataset.ready = "yes";
 }
@@ -122,19 +121,6 @@ async function price(run) {
 
 // ---- what is shown
 
-/** How much there is to be asked, and what can't be. */
-function showCorpus() {
-  showCorpusLine(state.status);
-  showMissing();
-}
-
-/** An answer says what it goes without; before there is one, the corpus says what it would have to. */
-function showMissing() {
-  const shards = state.answer?.missing.length ? state.answer.missing : state.answer ? [] : state.status.missing_shards;
-  const allow = () => turn({ partial: true }, { settled: true });
-  showPartial(shards, { isAnswer: Boolean(state.answer), allow: state.run?.partial ? null : allow });
-}
-
 function showAnswer() {
   const { answer, before } = state;
   const found = before && compare(before, answer);
@@ -148,7 +134,6 @@ function showAnswer() {
   showMaps(answer, { pinned: before, go: (window) => windows.go(window) });
   rest.show(answer);
   showHeard(answer);
-  showMissing();
   if (before) comparison.show({ before, now: answer, runs: state, found });
   else comparison.hide();
   find("pin").textContent = before ? "Pin this instead" : "Pin to compare";
@@ -189,7 +174,6 @@ function clear() {
   windows.clear();
   comparison.hide();
   for (const id of ["account", "maps-section", "rest-section", "notice"]) find(id).hidden = true;
-  if (state.status) showMissing();
   find("heard").replaceChildren();
   find("empty").replaceChildren();
 }
@@ -209,17 +193,6 @@ function refused(error, again) {
   clear();
   refuse(error, again);
   say("");
-  if (error.code === SHARD_DOWN) lookAgain();
-}
-
-/** The store has lost or got back a part of itself since the page looked. */
-async function lookAgain() {
-  try {
-    state.status = await get("/v1/status");
-    showCorpus();
-  } catch {
-    // The refusal stands.
-  }
 }
 
 function busy(isBusy) {
@@ -293,7 +266,7 @@ async function copied(button) {
 async function refreshStatus() {
   state.status = await get("/v1/status");
   state.before = null;
-  showCorpus();
+  showCorpusLine(state.status);
   await assemble();
 }
 

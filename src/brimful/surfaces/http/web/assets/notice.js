@@ -2,20 +2,10 @@
 
 import { token } from "./api.js";
 import { refusal } from "./dialog.js";
-import { button, find, make, named } from "./dom.js";
+import { button, find, make } from "./dom.js";
 
 export function hideNotice() {
   find("notice").hidden = true;
-}
-
-/** Which shards can't be reached, for as long as they can't; `allow` asks for an answer without them, where it was not. */
-export function showPartial(shards, { isAnswer, allow }) {
-  const names = shards.flatMap((each, at) => [at ? ", " : "", make("code", {}, named(each))]);
-  const said = isAnswer ? ["Partial answer, without ", ...names, "."]
-    : ["Not all of the corpus can be reached: ", ...names, shards.length === 1 ? " is down." : " are down."];
-  find("shards-down").replaceChildren(
-    make("p", {}, said), ...(allow ? [button("Answer without", allow, { id: "allow-partial" })] : []));
-  find("shards-down").hidden = !shards.length;
 }
 
 /** Something to know beside the answer. */
