@@ -44,7 +44,7 @@ from brimful.settings import (
 )
 from brimful.store.documents import WholeDocuments
 from brimful.store.format import ByteLru, give_back
-from brimful.store.protocol import Listed
+from brimful.store.rows import Listed
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
 from brimful.text.vocabularies import tokens_for

@@ -9,7 +9,7 @@ from brimful.receipts.checking import check, check_store
 from brimful.receipts.receipt import Receipt, make_receipt
 from brimful.settings import FILLS
 from brimful.store.merkle import all_buckets, bucket_of, leaf_hash, prove, root_of
-from brimful.store.protocol import Row
+from brimful.store.rows import Row
 from tests.properties.strategies import formats, packings, texts
 from tests.properties.test_pipeline import inflated
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brimful.errors import DocumentError
-from brimful.store.protocol import NO_TIME
+from brimful.store.rows import NO_TIME
 from brimful.store.sqlite import SqliteStore
 from brimful.text.terms import terms_of
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from brimful.assembly.formats.form import safe_name
 from brimful.patterns import compiled
 from brimful.search.priors import priors_of
-from brimful.store.protocol import Documents
+from brimful.store.rows import Documents
 from brimful.store.snapshot import StoredSnapshot
 from brimful.text.structure import Definition, Structure, structure
 from brimful.text.terms import terms_of

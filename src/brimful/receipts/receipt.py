@@ -29,7 +29,7 @@ from brimful.receipts.notation import (
 )
 from brimful.settings import FormatName, LineNumbers, Packing
 from brimful.store.merkle import Proof, leaf_hash
-from brimful.store.protocol import Row
+from brimful.store.rows import Row
 from brimful.store.snapshot import StoredSnapshot
 from brimful.windows.window import Seam, SeamKind, Window, goes_on_after, goes_on_before
 

@@ -24,7 +24,7 @@ from brimful.errors import BrimfulError
 from brimful.patterns import compiled
 from brimful.receipts.offline import Finding, counter_of, wrong
 from brimful.receipts.receipt import CitedDocument, CitedWindow, Receipt
-from brimful.store.protocol import Row
+from brimful.store.rows import Row
 from brimful.store.snapshot import StoredSnapshot
 from brimful.text.kinds import SNIFF_BYTES, kind_of
 from brimful.text.tokens import Measure, TokenCounter

@@ -33,8 +33,8 @@ from brimful.search.spelling import Spellings
 from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
 from brimful.store.far import StoredTerms
 from brimful.store.format import ByteLru
-from brimful.store.protocol import Documents
 from brimful.store.ready import Arrays
+from brimful.store.rows import Documents
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.views import StoredSegment
 from brimful.text.outline import merged

@@ -31,7 +31,7 @@ from brimful.settings import FieldSettings
 
 # ---- fusion: How do two orders become one? Reciprocal ranks in whole numbers (ruling 11).
 
-WHOLE, _BEHIND = 1_000_000, 60
+_WHOLE, _BEHIND = 1_000_000, 60
 
 
 def reciprocal_ranks(legs: Sequence[tuple[Numbers, int | None]], ties: Sequence[Numbers]) -> Numbers:
@@ -48,7 +48,7 @@ def reciprocal_ranks(legs: Sequence[tuple[Numbers, int | None]], ties: Sequence[
     for scores, most in legs:
         order = np.lexsort((*reversed(ties), -scores))
         order = order[scores[order] > 0][:most]
-        fused[order] += WHOLE // (_BEHIND + np.arange(1, len(order) + 1))
+        fused[order] += _WHOLE // (_BEHIND + np.arange(1, len(order) + 1))
     return fused
 
 

@@ -47,7 +47,7 @@ from brimful.search.terms import (
     tells,
 )
 from brimful.settings import FieldSettings, Filters
-from brimful.store.protocol import NO_TIME
+from brimful.store.rows import NO_TIME
 from brimful.text.outline import merged
 from brimful.text.terms import matches_in, query_terms
 

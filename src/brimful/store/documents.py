@@ -13,7 +13,7 @@ import numpy as np
 
 from brimful.corpus.documents import Document, Hit
 from brimful.index.segments import Numbers
-from brimful.store.protocol import Row
+from brimful.store.rows import Row
 from brimful.store.snapshot import StoredSnapshot
 from brimful.text.outline import LARGEST, KnownOutline, Outline, outline
 from brimful.text.spans import Span, merge_spans

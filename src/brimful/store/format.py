@@ -28,7 +28,7 @@ from brimful import zstd
 from brimful.errors import CorruptError
 from brimful.index.segments import Numbers, OpenPage, pack_numbers, page_words, unpack_numbers, unpack_sorted
 from brimful.index.vectors import CODE_BYTES, Codes
-from brimful.store.protocol import BLOCK_BYTES, Card
+from brimful.store.rows import BLOCK_BYTES, Card
 from brimful.text.stems import telling_words
 from brimful.zstd import ZstdError, frame_size, packer
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from blake3 import blake3
 
 _BITS = 12
-BUCKETS = 1 << _BITS
+_BUCKETS = 1 << _BITS
 
 _LEAF, _NODE, _EMPTY = b"\x00", b"\x01", b"\x02"
 NOTHING = blake3(_EMPTY).digest()
@@ -67,12 +67,12 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
 
 def all_buckets(roots: Mapping[int, bytes]) -> list[list[bytes]]:
     """The tree over all buckets; those not given are empty. Its last level is the state root."""
-    return _levels_of(roots.get(bucket, NOTHING) for bucket in range(BUCKETS))
+    return _levels_of(roots.get(bucket, NOTHING) for bucket in range(_BUCKETS))
 
 
 def state_root(roots: Mapping[int, bytes]) -> bytes:
     """The root over all buckets; a commit asks again for what the one before it has left."""
-    return _root_over(tuple(roots.get(bucket, NOTHING) for bucket in range(BUCKETS)))
+    return _root_over(tuple(roots.get(bucket, NOTHING) for bucket in range(_BUCKETS)))
 
 
 _root_over = functools.lru_cache(maxsize=2)(root_of)

@@ -15,7 +15,7 @@ import numpy as np
 from blake3 import blake3
 
 from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
-from brimful.index.segments import Numbers, OpenPage, Places
+from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places
 from brimful.kernels.building import digest
 from brimful.store.far import SINGLE
 from brimful.store.format import (
@@ -44,9 +44,9 @@ from brimful.store.merkle import (
     prove,
     state_root,
 )
-from brimful.store.protocol import BLOCK_BYTES, Card, Documents, Row
 from brimful.store.ready import Ready
-from brimful.store.views import StoredSegment, places_in
+from brimful.store.rows import BLOCK_BYTES, Card, Documents, Row
+from brimful.store.views import StoredSegment
 from brimful.text.characters import TERM_RULES
 from brimful.text.outline import Heads
 from brimful.text.spans import check_span
@@ -383,7 +383,18 @@ class StoredSnapshot:
 
     def places(self, term: bytes) -> Places:
         """Every occurrence of a term in live documents, by document number and byte."""
-        return places_in(self._segments.values(), term)
+        documents, starts = [], []
+        for segment in self._segments.values():
+            positions = segment.positions(term)
+            bases, _, numbers, offsets = segment.extents
+            at = bases.searchsorted(positions, side="right") - 1
+            documents.append(numbers[at])
+            starts.append(positions - bases[at] + offsets[at])
+        if not sum(map(len, documents)):
+            return NOWHERE
+        found = Places(np.concatenate(documents), np.concatenate(starts))
+        order = np.argsort(found.keys, kind="stable")
+        return Places(found.documents[order], found.starts[order])
 
     def census(self, term: bytes) -> int:
         """How many occurrences there are, without reading any text."""

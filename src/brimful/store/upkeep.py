@@ -15,7 +15,7 @@ from brimful.store.address import Address
 from brimful.store.format import Cursor, SqliteCursor, seal_of
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.pages import damaged_pages
-from brimful.store.protocol import Card
+from brimful.store.rows import Card
 from brimful.store.snapshot import StoredSnapshot, checked_roots
 from brimful.store.sqlite import opened_to_read
 from brimful.store.store import Adopted, Store

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
-from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places, Postings, pages_beginning, read_page
+from brimful.index.segments import Numbers, OpenPage, Postings, pages_beginning, read_page
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.format import (
     BLOB_CODES,
@@ -33,8 +33,8 @@ from brimful.store.format import (
     unpack_little,
     unpack_table,
 )
-from brimful.store.protocol import BLOCK_BYTES, Card, Extents
 from brimful.store.ready import Ready
+from brimful.store.rows import BLOCK_BYTES, Card, Extents
 from brimful.text.outline import Heads
 
 _NOTHING = np.zeros(0, np.int64)
@@ -300,19 +300,3 @@ def _are_heads(starts: NDArray[Any], ends: NDArray[Any], levels: NDArray[Any]) -
     """Whether every heading has an end and a level."""
     are_places = starts.dtype == ends.dtype and starts.dtype in (np.int32, np.int64)
     return are_places and levels.dtype == np.int8 and len(starts) == len(ends) == len(levels)
-
-
-def places_in(segments: Iterable[StoredSegment], term: bytes) -> Places:
-    """Every occurrence of a term in live documents, by document number and byte."""
-    documents, starts = [], []
-    for segment in segments:
-        positions = segment.positions(term)
-        bases, _, numbers, offsets = segment.extents
-        at = bases.searchsorted(positions, side="right") - 1
-        documents.append(numbers[at])
-        starts.append(positions - bases[at] + offsets[at])
-    if not sum(map(len, documents)):
-        return NOWHERE
-    found = Places(np.concatenate(documents), np.concatenate(starts))
-    order = np.argsort(found.keys, kind="stable")
-    return Places(found.documents[order], found.starts[order])

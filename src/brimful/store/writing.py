@@ -53,7 +53,7 @@ from brimful.store.format import (
     unpack_table,
 )
 from brimful.store.merkle import bucket_of, leaf_hash
-from brimful.store.protocol import BLOCK_BYTES, Card, Extents
+from brimful.store.rows import BLOCK_BYTES, Card, Extents
 from brimful.store.views import StoredSegment
 from brimful.text.kinds import Kind
 from brimful.text.outline import Heads

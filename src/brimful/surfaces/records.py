@@ -19,7 +19,7 @@ from brimful.receipts.receipt import Receipt
 from brimful.results import LeftOut, ShownHit, ShownPassage, ShownPrior, as_record
 from brimful.search.priors import ONE
 from brimful.search.search import Found
-from brimful.store.protocol import Listed
+from brimful.store.rows import Listed
 from brimful.text.spans import Span, back_to_code_point
 from brimful.windows.window import Window
 

@@ -16,7 +16,7 @@ from brimful.engine import open as open_store
 from brimful.errors import BrimfulError, InputError, choose
 from brimful.store.address import Address, Place
 from brimful.store.opening import opened
-from brimful.store.protocol import Listed
+from brimful.store.rows import Listed
 from brimful.store.upkeep import copy as copied
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
