@@ -8,7 +8,12 @@ from typing import Any
 Results = dict[str, dict[str, Any]]
 """What is known of each question, by SET/QID; of each leg whether it answered at each budget."""
 
-CODE = "code_semble"
+PEOPLE, CODE, BUGS = ("real_dev", "real_dev2", "people_dev"), "code_semble", "code_swe_dev"
+TITLES = {
+    "Questions as people ask them": PEOPLE,
+    "The main file of an answer": (CODE,),
+    "Lines that a fix changes": (BUGS,),
+}
 NO_LEG = ("folder", "kind", "language", "none", "empty")
 RANKED = 1_000
 REACH = (1, 5, 10, 32, 400, RANKED)
@@ -17,15 +22,15 @@ REACH = (1, 5, 10, 32, 400, RANKED)
 def report(results: Results, earlier: Results) -> list[str]:
     """The tables: shares answered, comparisons by pairs, and empty contexts."""
     lines = []
-    for is_code, title in ((False, "Questions as people ask them"), (True, "Code")):
-        part = {name: row for name, row in results.items() if name.startswith(CODE) == is_code}
+    for title, sets in TITLES.items():
+        part = {name: row for name, row in results.items() if name.partition("/")[0] in sets}
         answerable = {name: dict(row) for name, row in part.items() if not row["none"]}
         for name, row in answerable.items():
             if name in earlier and len(earlier[name]["this"]) == len(row["this"]):
                 row["before"] = earlier[name]["this"]
         if answerable:
             legs = [*dict.fromkeys(leg for row in answerable.values() for leg in row if leg not in NO_LEG)]
-            lines += ["", f"## {title}, share answered at each budget", "", *_share_table(answerable, legs)]
+            lines += ["", f"## {title}, share shown at each budget", "", *_share_table(answerable, legs)]
             lines += ["", *_comparisons(answerable, legs[1:])]
             lines += ["", f"Empty contexts of {len(answerable)} questions with an answer: {_sums(answerable)}"]
         if unanswerable := {name: row for name, row in part.items() if row["none"]}:

@@ -45,21 +45,36 @@ def shared_module(path: Path) -> ModuleType:
     return module
 
 
-def judge_of(job: dict[str, Any]) -> Callable[[dict[str, Any], str, Sequence[str]], bool]:
-    """Whether a context with these documents answers a question: all of its gold, or a part of its main file."""
-    if job["judge"] is None:
-        return lambda question, _, paths: any(f"/{path}".endswith(f"/{question['main']}") for path in paths)
-    judge = shared_module(Path(job["judge"]))
+def judge_of(job: dict[str, Any]) -> Callable[[dict[str, Any], str, Sequence[Place]], float]:
+    """How far a context that shows these places answers a question.
 
-    def answered(question: dict[str, Any], text: str, _: Sequence[str]) -> bool:
-        present, items, _position = judge.judge(question, text)
-        return present == items if items else not text.strip()
+    1 with all of its gold, or any part of its main file; of a bug the share of the lines that the fix changes. A
+    question without an answer is answered by an empty context.
+    """
+    judge = None if job["judge"] is None else shared_module(Path(job["judge"]))
+
+    def answered(question: dict[str, Any], text: str, shown: Sequence[Place]) -> float:
+        if judge is not None:
+            present, items, _position = judge.judge(question, text)
+            return int(present == items if items else not text.strip())
+        if "main" in question:
+            return int(any(f"/{path}".endswith(f"/{question['main']}") for path, _, _ in shown))
+        lines = [(f"{question['qid']}/{e['doc_id']}", e["bstart"], e["bend"]) for e in question["evidence"]]
+        size = sum(end - start for _, start, end in lines)
+        return round(sum(covered(shown, line) * (line[2] - line[1]) for line in lines) / size, 3)
 
     return answered
 
 
+def covered(shown: Sequence[Place], wanted: Place) -> float:
+    """The share of a place's bytes that some others hold."""
+    path, start, end = wanted
+    held = {at for p, s, e in shown if p == path for at in range(max(s, start), min(e, end))}
+    return len(held) / (end - start)
+
+
 def _rows(engine: brimful.Engine, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What each variant answers at each budget; a question without an answer is answered by an empty context."""
+    """What each variant answers at each budget."""
     answered = judge_of(job)
     gold = _gold_places(engine, job["questions"]) if job["stages"] else {}
     for number, variant in enumerate(job["variants"]):
@@ -67,10 +82,9 @@ def _rows(engine: brimful.Engine, job: dict[str, Any]) -> Iterator[dict[str, Any
             values, empty, shown = [], [], []
             for budget in job["budgets"]:
                 context = engine.context(Ask.of(question["question"], {"budget": budget, "model": MODEL}, variant))
-                paths = [window.path for window in context.windows]
-                values.append(int(answered(question, context.text, paths)))
-                empty.append(int(not context.text.strip()))
                 shown.append([(window.path, window.start, window.end) for window in context.windows])
+                values.append(answered(question, context.text, shown[-1]))
+                empty.append(int(not context.text.strip()))
             row = {"qid": question["qid"], "variant": number, "values": values, "empty": empty}
             if question["qid"] in gold:
                 ask = Ask.of(question["question"], {"model": MODEL}, variant)
@@ -85,11 +99,8 @@ def _peer(engine: brimful.Engine, job: dict[str, Any]) -> Iterator[dict[str, Any
     answered = judge_of(job)
     peer = fused_peer(engine, Path(job["pieces"]), model=job["peer"])
     for question in job["questions"]:
-        values = []
-        for budget in job["budgets"]:
-            text, paths = peer.context(question["question"], budget=budget)
-            values.append(int(answered(question, text, paths)))
-        yield {"qid": question["qid"], "values": values}
+        contexts = [peer.context(question["question"], budget=budget) for budget in job["budgets"]]
+        yield {"qid": question["qid"], "values": [answered(question, *context) for context in contexts]}
 
 
 # ---- stages: Where is an answer lost?
@@ -164,13 +175,7 @@ def _rank(units: Sequence[Place], gold: list[list[Place]]) -> int | None:
 
 def _share(shown: Sequence[Place], gold: list[list[Place]]) -> float:
     """The share of the gold's bytes that stand in some spans, of each item's alternatives the best."""
-
-    def covered(place: Place) -> float:
-        path, start, end = place
-        held = {at for p, s, e in shown if p == path for at in range(max(s, start), min(e, end))}
-        return len(held) / (end - start)
-
-    return round(sum(max(map(covered, item), default=0.0) for item in gold) / len(gold), 3)
+    return round(sum(max((covered(shown, each) for each in item), default=0.0) for item in gold) / len(gold), 3)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ MODEL = "cl100k_base"
 _BATCH = 64
 _BETWEEN = "\n\n"
 
+Place = tuple[str, int, int]  # path, first byte, byte after the last
+
 
 def pieces_of(text: str, counter: TokenCounter, *, most: int = PIECE_TOKENS) -> list[str]:
     """A text in pieces of whole lines of at most so many tokens; a longer line is halved until it fits."""
@@ -51,7 +53,7 @@ class Fused:
 
     def __init__(
         self,
-        pieces: Sequence[tuple[str, str]],
+        pieces: Sequence[tuple[Place, str]],
         counter: TokenCounter,
         vectors: NDArray[np.float16] | None = None,
         embedder: Embedder | None = None,
@@ -60,20 +62,20 @@ class Fused:
         self._bm25 = bm25s.BM25()
         self._bm25.index(_words([text for _, text in pieces]), show_progress=False)
 
-    def context(self, question: str, *, budget: int) -> tuple[str, list[str]]:
-        """The best pieces until the next one would not fit, and the paths of their documents."""
+    def context(self, question: str, *, budget: int) -> tuple[str, list[Place]]:
+        """The best pieces until the next one would not fit, and where they stand."""
         worth = np.zeros(len(self._pieces))
         for order in (self._by_words(question), self._by_model(question)):
             worth[order] += 1 / (RANK_OFFSET + 1 + np.arange(len(order)))
-        text, paths = "", []
+        text, places = "", []
         for at in np.lexsort((np.arange(len(worth)), -worth)).tolist():
-            path, piece = self._pieces[at]
+            place, piece = self._pieces[at]
             longer = text + (_BETWEEN if text else "") + piece
             if not worth[at] or self._counter.count(longer) > budget:
                 break
             text = longer
-            paths.append(path)
-        return text, paths
+            places.append(place)
+        return text, places
 
     def _by_words(self, question: str) -> NDArray[np.int64]:
         scores = self._bm25.get_scores(_words([question])[0])
@@ -90,11 +92,13 @@ class Fused:
 def fused_peer(engine: brimful.Engine, kept: Path, *, model: str) -> Fused:
     """The peer over the texts of a store; what its model (or "none") made of the pieces is kept in a file."""
     counter = brimful.tokens_for(MODEL)
-    pieces = [
-        (each.path, piece)
-        for each in engine.documents()
-        for piece in pieces_of(engine.text(each.path, 0, each.bytes), counter)
-    ]
+    pieces: list[tuple[Place, str]] = []
+    for document in engine.documents():
+        start = 0
+        for piece in pieces_of(engine.text(document.path, 0, document.bytes), counter):
+            end = start + len(piece.encode())
+            pieces.append(((document.path, start, end), piece))
+            start = end
     embedder = embedder_named(model)
     if embedder is None:
         return Fused(pieces, counter)

