@@ -11,15 +11,16 @@ other names. Two tables, over the sets and folders of `people.py`:
 What was asked is kept in a file, so that a run that was broken off goes on, and a new value asks only for itself.
 """
 
+import argparse
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from answered import CODE, sign_test
 from core.report import commit
-from people import arguments, ask, chosen_folders
+from people import Folder, arguments, ask, chosen_folders
 from shared.sets import find_shared
 
 from brimful.settings import CHOICES
@@ -47,33 +48,54 @@ def main() -> int:
         print("The shared evaluation sets are not on this machine: nothing was measured.")
         return 0
     names = options.names.split(",") if options.names else [name for name in CHOICES if name.startswith(options.prefix)]
+    base = dict(each.split("=", 1) for each in options.setting)
     tried = {name: candidates(name) for name in names}
-    for each in options.tries:
-        tried.setdefault(each.partition("=")[0], []).append(each.partition("=")[2])
-    options.stages, base = False, dict(each.split("=", 1) for each in options.setting)
+    for name, value in (each.split("=", 1) for each in options.tries):
+        tried[name] = [*tried.get(name, candidates(name)), value]
     folders = chosen_folders(shared, options)
-    leg = "-".join([commit(), options.late.replace("/", "_"), *options.setting])
-    kept = options.out or options.work / "fits" / f"{leg}.json"
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    asked: Asked = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
-    variants = ["", *(f"{name}={value}" for name, values in tried.items() for value in values)]
     keys = [f"{folder.key}/{question['qid']}" for folder in folders for question in answerable(folder.questions)]
-    lacking = [each for each in variants if not asked.get(each, {}).keys() >= set(keys)]
-    for at in range(0, len(lacking), AT_A_TIME):
-        own = lacking[at : at + AT_A_TIME]
-        settings = [base | dict([each.split("=", 1)] if each else []) for each in own]
-        for key, rows in ask(folders, settings, options).items():
-            for row in rows:
-                of_variant = asked.setdefault(own[row["variant"]], {})
-                of_variant[f"{key}/{row['qid']}"] = sum(row["values"]) / len(row["values"])
-        kept.write_text(json.dumps(asked), encoding="utf-8")
+    variants = ["", *(f"{name}={value}" for name, values in tried.items() for value in values)]
+    asked = ask_lacking(variants, set(keys), folders, base, options)
     asked = {each: {key: asked[each][key] for key in keys} for each in variants}
-    lines = [f"# Weights, tried one at a time ({leg}; {len(keys)} questions, {len(folders)} folders)", ""]
-    lines += [*_without(tried, asked), "", *_fitted(tried, asked)]
+    legs = ", ".join([f"model {options.late}", *options.setting])
+    lines = [
+        f"# Weights, tried one at a time at {commit()} ({legs}; {len(keys)} questions, {len(folders)} folders)",
+        "",
+    ]
+    now = {name: base.get(name, str(CHOICES[name].default)) for name in tried}
+    lines += [*_without(tried, asked), "", *_fitted(tried, asked, now)]
     print("\n".join(lines))
     if options.report:
         options.report.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0
+
+
+def ask_lacking(
+    variants: Sequence[str],
+    keys: set[str],
+    folders: Sequence[Folder],
+    base: dict[str, str],
+    options: argparse.Namespace,
+) -> Asked:
+    """What each variant answers; what was asked at this commit before is read from a file."""
+    place = (
+        options.out or options.work / "fits" / f"{'-'.join([commit(), Path(options.late).name, *options.setting])}.json"
+    )
+    place.parent.mkdir(parents=True, exist_ok=True)
+    is_known = place.exists() and (options.out or commit() != "worktree")
+    asked: Asked = json.loads(place.read_text("utf-8")) if is_known else {}
+    lacking = [each for each in variants if not asked.get(each, {}).keys() >= keys]
+    options.stages = False
+    for at in range(0, len(lacking), AT_A_TIME):
+        some = lacking[at : at + AT_A_TIME]
+        for key, rows in ask(
+            folders, [base | dict([each.split("=", 1)] if each else []) for each in some], options
+        ).items():
+            for row in rows:
+                values = asked.setdefault(some[row["variant"]], {})
+                values[f"{key}/{row['qid']}"] = sum(row["values"]) / len(row["values"])
+        place.write_text(json.dumps(asked), encoding="utf-8")
+    return asked
 
 
 def answerable(questions: Iterable[dict[str, object]]) -> list[dict[str, object]]:
@@ -109,7 +131,7 @@ def _without(tried: dict[str, list[str]], asked: Asked) -> list[str]:
     return lines + [row for _, row in sorted(rows)]
 
 
-def _fitted(tried: dict[str, list[str]], asked: Asked) -> list[str]:
+def _fitted(tried: dict[str, list[str]], asked: Asked, now: dict[str, str]) -> list[str]:
     """What the best value on the other folders brings to each folder, and how often each value was the best."""
     lines = ["| weight | chosen, of folds | best of all, points | left out, points | wins, losses | p |"]
     lines += ["|---|---|--:|--:|--:|--:|"]
@@ -118,7 +140,7 @@ def _fitted(tried: dict[str, list[str]], asked: Asked) -> list[str]:
         by_folder[key.rpartition("/")[0]].append(key)
     for name, values in tried.items():
         gains = {value: _gains(asked[f"{name}={value}"], asked[""]) for value in values}
-        gains = {str(CHOICES[name].default): dict.fromkeys(asked[""], 0.0)} | gains  # the default wins a tie
+        gains = {now[name]: dict.fromkeys(asked[""], 0.0)} | gains  # what stands now wins a tie
         sums = {
             value: {folder: sum(own[k] for k in keys) for folder, keys in by_folder.items()}
             for value, own in gains.items()
