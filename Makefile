@@ -82,8 +82,10 @@ bench-embed: $(STAMP)  ## The sentence model: tokens a second, time to open, siz
 eval: $(STAMP)  ## Recall of evidence on the shared evaluation sets, where this machine has them
 	@$(BIN)/python benchmarks/eval.py
 
-eval-people: $(STAMP)  ## Questions as people ask them and bug reports, beside BM25 (minutes; fetches packages)
-	@$(BIN)/python benchmarks/people.py
+PEOPLE ?=
+
+eval-people: $(STAMP)  ## Questions as people ask them and of code, beside BM25 and a hybrid (minutes; fetches packages; PEOPLE="--late minilm")
+	@$(BIN)/python benchmarks/people.py $(PEOPLE)
 
 bench-densify: $(STAMP)  ## Calls of a condensation against LangChain and LlamaIndex, and a real model (minutes)
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock

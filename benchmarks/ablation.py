@@ -1,24 +1,21 @@
 """What does each part of the ranking bring? `make ablation`: the shared sets with one part left out at a time.
 
-Units are taken as search ranks them, without headers or packing, so that only the ranking differs. `real_dev`, where
-people ask, is answered with contexts: how many questions got all of their answer.
+Units are taken as search ranks them, without headers or packing, so that only the ranking differs. What each weight
+brings to questions as people ask them is `fit.py`'s.
 """
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
 from core.report import commit
-from people import FETCHED, MODEL, shared_module
 from shared.sets import ASKED, BUDGETS, find_shared
 
 import brimful
@@ -30,7 +27,6 @@ from brimful.search.priors import FileKinds
 from brimful.settings import FieldSettings
 
 UNITS = 600
-REAL_BUDGETS = (1_000, 4_000)
 
 
 class Part(NamedTuple):
@@ -109,10 +105,9 @@ WITHOUT = {
 
 
 def main() -> int:
-    """Measure every variant on every qa set and on real_dev, and write the table."""
+    """Measure every variant on every qa set, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--step", type=int, default=3, help="ask every so manyth question of the sets (3)")
-    parser.add_argument("--stores", type=Path, help="where stores of real_dev's folders lie, as real-NAME (made anew)")
     options = parser.parse_args()
     shared = find_shared()
     if shared is None:
@@ -124,16 +119,14 @@ def main() -> int:
     for each in asked:
         with tempfile.TemporaryDirectory(prefix="brimful-ablation-") as folder:
             _note(rows, each.name, _measured(each.read(shared), Path(folder), step=options.step))
-    _note(rows, "real_dev", _answered(shared / "data" / "real_dev", options.stores))
     lines = [
         f"# What each part of the ranking brings ({name})",
         "",
         f"Recall at {'/'.join(map(str, BUDGETS))} tokens of the units in rank order, without headers or packing.",
-        f"`real_dev`: how many questions got all of their answer, in contexts of {'/'.join(map(str, REAL_BUDGETS))}.",
-        f"Every question of `real_dev` was asked, of the others one in {options.step}; `make ablation`.",
+        f"One question in {options.step} was asked; `make ablation`.",
         "",
-        "| ranking | " + " | ".join([*(each.name for each in asked), "real_dev"]) + " |",
-        "|---|" + "---|" * (len(asked) + 1),
+        "| ranking | " + " | ".join(each.name for each in asked) + " |",
+        "|---|" + "---|" * len(asked),
         *(f"| {variant} | " + " | ".join(cells) + " |" for variant, cells in rows.items()),
     ]
     place = Path(__file__).parent / "results" / f"ablation-{name}.md"
@@ -173,49 +166,6 @@ def _measured(questions: EvaluationSet, folder: Path, *, step: int) -> dict[str,
         for engine in engines.values():
             engine.close()
     return means
-
-
-def _answered(folder: Path, stores: Path | None) -> dict[str, list[float]]:
-    """How many of the questions of real_dev that have an answer each variant gave all of it to."""
-    judge = shared_module(folder / "score.py")
-    questions = [each for each in judge.load_questions() if each["gold"]]
-    with tempfile.TemporaryDirectory(prefix="brimful-ablation-") as made:
-        places = _real_stores(folder, {each["corpus"] for each in questions}, stores, Path(made))
-        return {
-            variant: _shares(judge, questions, partial(_contexts, places, part)) for variant, part in WITHOUT.items()
-        }
-
-
-def _real_stores(folder: Path, corpora: set[str], stores: Path | None, made: Path) -> dict[str, Path]:
-    if stores is not None:
-        return {corpus: stores / f"real-{corpus}" for corpus in corpora}
-    subprocess.run(["sh", str(folder / "fetch.sh"), str(FETCHED)], check=True, stdout=subprocess.DEVNULL)
-    for corpus in sorted(corpora):
-        with brimful.open(made / f"{corpus}.db") as engine:
-            engine.add(FETCHED / corpus)
-    return {corpus: made / f"{corpus}.db" for corpus in corpora}
-
-
-def _contexts(places: dict[str, Path], part: Part, questions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What each question gets at each budget."""
-    rows = []
-    for corpus in sorted(places):
-        with brimful.open(places[corpus]) as engine, part.left_out() as settings:
-            for question in (each for each in questions if each["corpus"] == corpus):
-                for budget in REAL_BUDGETS:
-                    fill = "relevant" if part.ends else "brim"
-                    text = engine.context(
-                        question["question"], budget=budget, model=MODEL, field=settings, fill=fill
-                    ).text
-                    rows.append({"qid": question["qid"], "budget": budget, "text": text, "found": bool(text.strip())})
-    return rows
-
-
-def _shares(judge: Any, questions: Sequence[dict[str, Any]], ask: Callable[..., list[dict[str, Any]]]) -> list[float]:
-    scored = judge.score(questions, ask(questions))
-    return [
-        sum(bool(scored[each["qid"], budget]["full"]) for each in questions) / len(questions) for budget in REAL_BUDGETS
-    ]
 
 
 if __name__ == "__main__":

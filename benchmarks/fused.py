@@ -1,25 +1,30 @@
-"""The usual hybrid, written by hand: BM25 and a sentence model over pieces of 200 tokens, fused by rank.
+"""The usual hybrid: BM25 (bm25s) and a sentence model over pieces of 200 tokens, fused by rank.
 
-The peer that questions as people ask them are compared with: every piece is embedded before the first question, the
-two orders are added as reciprocal ranks, and the best pieces are joined until the next one would not fit.
+The peers that questions as people ask them are compared with. The orders are added as reciprocal ranks, and the best
+pieces are joined until the next one would not fit.
 """
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
-from math import log
-from re import findall
+from pathlib import Path
 
+import bm25s
 import numpy as np
+import Stemmer
 from numpy.typing import NDArray
 
+import brimful
 from brimful.index.embedders import Embedder
+from brimful.index.named import embedder_named
 from brimful.text.tokens import TokenCounter
 
 PIECE_TOKENS = 200
 RANK_OFFSET = 60
 """The usual constant of reciprocal rank fusion."""
-_K1, _B = 1.2, 0.75
+MODEL = "cl100k_base"
+_BATCH = 64
 _BETWEEN = "\n\n"
+
+Place = tuple[str, int, int]  # path, first byte, byte after the last
 
 
 def pieces_of(text: str, counter: TokenCounter, *, most: int = PIECE_TOKENS) -> list[str]:
@@ -44,49 +49,69 @@ def _halved(line: str, counter: TokenCounter, most: int) -> list[str]:
 
 
 class Fused:
-    """Pieces of some texts, found by their words, by a model, or by both."""
+    """Pieces of some texts, found by their words, or by these and a model: `vectors` are the pieces' own."""
 
     def __init__(
-        self, texts: Sequence[str], embedder: Embedder, vectors: NDArray[np.float32], counter: TokenCounter
+        self,
+        pieces: Sequence[tuple[Place, str]],
+        counter: TokenCounter,
+        vectors: NDArray[np.float16] | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
-        self.pieces, self._embedder, self._vectors, self._counter = texts, embedder, vectors, counter
-        self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        self._sizes = np.array([len(_words(text)) for text in texts], np.float64)
-        for at, text in enumerate(texts):
-            for word, times in Counter(_words(text)).items():
-                self._postings[word].append((at, times))
+        self._pieces, self._counter, self._vectors, self._embedder = pieces, counter, vectors, embedder
+        self._bm25 = bm25s.BM25()
+        self._bm25.index(_words([text for _, text in pieces]), show_progress=False)
 
-    def context(self, question: str, *, budget: int, leg: str = "fused") -> str:
-        """The best pieces until the next one would not fit; `leg` is words, model or fused."""
-        orders = {"words": [self._by_words], "model": [self._by_model], "fused": [self._by_words, self._by_model]}[leg]
-        worth = np.zeros(len(self.pieces))
-        for order in orders:
-            found = order(question)
-            worth[found] += 1 / (RANK_OFFSET + 1 + np.arange(len(found)))
-        text = ""
+    def context(self, question: str, *, budget: int) -> tuple[str, list[Place]]:
+        """The best pieces until the next one would not fit, and where they stand."""
+        worth = np.zeros(len(self._pieces))
+        for order in (self._by_words(question), self._by_model(question)):
+            worth[order] += 1 / (RANK_OFFSET + 1 + np.arange(len(order)))
+        text, places = "", []
         for at in np.lexsort((np.arange(len(worth)), -worth)).tolist():
-            longer = text + (_BETWEEN if text else "") + self.pieces[at]
+            place, piece = self._pieces[at]
+            longer = text + (_BETWEEN if text else "") + piece
             if not worth[at] or self._counter.count(longer) > budget:
                 break
             text = longer
-        return text
+            places.append(place)
+        return text, places
 
     def _by_words(self, question: str) -> NDArray[np.int64]:
-        scores = np.zeros(len(self.pieces))
-        mean = max(self._sizes.mean(), 1.0)
-        for word in sorted(set(_words(question))):
-            if not (found := self._postings.get(word)):
-                continue
-            places, times = np.array(found).T
-            idf = log(1 + (len(self.pieces) - len(found) + 0.5) / (len(found) + 0.5))
-            scores[places] += idf * times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * self._sizes[places] / mean))
+        scores = self._bm25.get_scores(_words([question])[0])
         order = np.lexsort((np.arange(len(scores)), -scores))
         return order[scores[order] > 0]
 
     def _by_model(self, question: str) -> NDArray[np.int64]:
+        if self._vectors is None or self._embedder is None:
+            return np.zeros(0, np.int64)
         likeness = self._vectors @ self._embedder.embed([question])[0]
         return np.lexsort((np.arange(len(likeness)), -likeness))
 
 
-def _words(text: str) -> list[str]:
-    return findall(r"\w+", text.lower())
+def fused_peer(engine: brimful.Engine, kept: Path, *, model: str) -> Fused:
+    """The peer over the texts of a store; what its model (or "none") made of the pieces is kept in a file."""
+    counter = brimful.tokens_for(MODEL)
+    pieces: list[tuple[Place, str]] = []
+    for document in engine.documents():
+        start = 0
+        for piece in pieces_of(engine.text(document.path, 0, document.bytes), counter):
+            end = start + len(piece.encode())
+            pieces.append(((document.path, start, end), piece))
+            start = end
+    embedder = embedder_named(model)
+    if embedder is None:
+        return Fused(pieces, counter)
+    if not kept.exists() or len(np.load(kept)) != len(pieces):
+        texts = [text for _, text in pieces]
+        vectors = [embedder.embed(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        np.save(kept, np.concatenate(vectors).astype(np.float16))
+    return Fused(pieces, counter, np.load(kept), embedder)
+
+
+def _words(texts: Sequence[str]) -> list[list[str]]:
+    """The stems of the texts' words, English stop words left out: what the library suggests."""
+    return bm25s.tokenize(
+        texts, stopwords="en", stemmer=Stemmer.Stemmer("english"), return_ids=False, show_progress=False
+    )

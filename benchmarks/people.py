@@ -1,191 +1,227 @@
-"""Questions as people ask them, and bug reports: `make eval-people`, beside BM25 over pieces of 400 tokens.
+"""Questions as people ask them: `make eval-people`, beside pieces of 200 tokens by BM25 and fused with a model.
 
-`real_dev` asks ten folders that its own script fetches from the package registries; `code_swe_dev` asks each repository
-for the lines that a fix changed. Both are shared evaluation data and stay outside of this repository.
+342 questions over 35 folders (real_dev, real_dev2, people_dev) and 385 over 20 repositories (code_semble): which share
+is answered by a context of so many tokens? The sets and their scorers are shared evaluation data, kept outside of this
+repository. The corpora lie in a work folder, as SET/FOLDER: those of the first three are fetched from the package
+registries where they are missing; a repository of code_semble is `git archive COMMIT ROOT` of what its repos.json says.
+`--sets code_swe_dev` asks 39 bug reports instead: how much of the lines that their fix changes is shown?
+
+A full run with the default settings is written to results/people-LEG.json, one line a question. Every run is compared,
+question by question, with the one that was committed last, and with the peers.
 """
 
 import argparse
-import gzip
-import importlib.util
 import json
 import os
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable
-from functools import partial
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-import numpy as np
+from answered import BUGS, CODE, PEOPLE, Results, report, stage_table
 from core.report import commit
-from fused import Fused, pieces_of
 from shared.sets import ROOT, find_shared
 
-import brimful
-from brimful.corpus.documents import Document
-from brimful.evaluation.measures import Cited, Difference, TokenAxis, difference, score
-from brimful.evaluation.sets import Evidence, Question
-from brimful.index.named import embedder_named
-from brimful.text.vocabularies import tokens_for
+BUDGETS = {
+    **dict.fromkeys(PEOPLE, (500, 1_000, 4_000)),
+    CODE: (500, 1_000, 2_000, 4_000),
+    BUGS: (2_000, 4_000, 8_000, 16_000),
+}
+PEERS = {"BM25-200": "none", "fused-200": "minilm"}
+RESULTS = Path(__file__).parent / "results"
 
-MODEL = "cl100k_base"
-LINE_BUDGETS = (2_000, 4_000, 8_000, 16_000)
-PEER = "bm25-rec400"
-LEGS = ("words", "model", "fused")
-PEERS = {"words": "BM25-200", "model": "the model-200", "fused": "both, fused-200"}
-BATCH = 64
-Ask = Callable[[str, int], str]
-TABLE = ("| tokens | this | BM25-400 | difference (95 %) |", "|---|---|---|---|")
-FETCHED = ROOT / ".real_dev"
+
+@dataclass(frozen=True)
+class Folder:
+    """One folder of a set, with its questions."""
+
+    set: str
+    name: str
+    source: Path
+    judge: str | None
+    budgets: tuple[int, ...]
+    questions: tuple[dict[str, Any], ...]
+
+    @property
+    def key(self) -> str:
+        """Its name among all sets."""
+        return f"{self.set}/{self.name}"
 
 
 def main() -> int:
-    """Ask both sets, print the tables and write them down."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--late", default="none", help="the model that reads the best places (none)")
-    parser.add_argument("--full", action="store_true", help="let it read every passage before the first question")
-    parser.add_argument("--fused", action="store_true", help="beside BM25 and that model over pieces of 200 tokens")
-    parser.add_argument("--corpora", default="", help="some folders of real_dev, with commas between (all)")
-    parser.add_argument("--only", choices=("real_dev", "code_swe_dev"), help="one of the two")
-    parser.add_argument("--dry", action="store_true", help="print only, write no results")
-    options = parser.parse_args()
+    """Ask, print the tables, and write the results of a full run down."""
+    options = arguments(__doc__).parse_args()
     shared = find_shared()
     if shared is None:
         print("The shared evaluation sets are not on this machine: nothing was measured.")
-        return 1
-    leg = f"{options.late}, {'every passage read ahead' if options.full else 'late'}"
-    lines = [f"# Questions as people ask them, at {commit()}, model: {leg}", ""]
-    if options.only != "code_swe_dev":
-        lines += _real(shared / "data" / "real_dev", options)
-    if options.only != "real_dev":
-        lines += _bugs(shared, options.late)
-    print("\n".join(lines))
-    if not options.dry:
-        kind = "" if options.late == "none" else "-full" if options.full else "-late"
-        place = Path(__file__).parent / "results" / f"people-{commit()}{kind}.md"
-        place.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        print(f"Written: {place.name}")
+        return 0
+    folders = chosen_folders(shared, options)
+    rows = ask(folders, [dict(each.split("=", 1) for each in options.setting)], options)
+    results = {
+        f"{folder.set}/{question['qid']}": about(folder, question) | {"this": row["values"], "empty": row["empty"]}
+        for folder in folders
+        for question, row in zip(folder.questions, rows[folder.key], strict=True)
+    }
+    for name in (each for each in PEERS if each in options.peers.split(",")):
+        for folder in folders:
+            _add_peer(results, folder, name, options)
+    leg = "words" if options.late == "none" else Path(options.late).name
+    earlier = _earlier(options, leg)
+    print("\n".join(report(results, earlier)))
+    if options.stages:
+        for name in dict.fromkeys(folder.set for folder in folders if folder.judge):
+            staged = [row for folder in folders if folder.set == name for row in rows[folder.key] if "stages" in row]
+            print("\n".join(stage_table(name, staged)))
+    is_full = not (options.setting or options.tree or options.budgets or options.folders) and not options.dry
+    place = options.out or (RESULTS / f"people-{leg}.json" if is_full and len({f.set for f in folders}) == 4 else None)
+    if place is not None:
+        place.write_text(as_json(results, leg), encoding="utf-8")
+        print(f"Written: {place}")
     return 0
 
 
-def shared_module(path: Path) -> ModuleType:
-    """A script of the shared evaluation data."""
-    found = importlib.util.spec_from_file_location(f"shared_{path.stem}", path)
-    assert found is not None
-    assert found.loader is not None
-    made = importlib.util.module_from_spec(found)
-    found.loader.exec_module(made)
-    return made
+def arguments(about_it: str | None) -> argparse.ArgumentParser:
+    """The options that a run has, whatever it asks."""
+    parser = argparse.ArgumentParser(description=about_it, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, default=ROOT / ".people", help="the folder of corpora and indexes")
+    parser.add_argument("--sets", default=",".join([*PEOPLE, CODE]), help="with commas between (all but the bugs)")
+    parser.add_argument("--folders", default="", help="only these folders, with commas between")
+    parser.add_argument("--budgets", default="", help="other budgets than each set's own, with commas between")
+    parser.add_argument("--late", default="none", help="the model that reads the best places: none, minilm, a folder")
+    parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="any choice of `Ask`")
+    parser.add_argument("--tree", type=Path, help="ask the sources of another checkout")
+    parser.add_argument("--anew", action="store_true", help="index the folders again")
+    parser.add_argument("--jobs", type=int, default=2, help="folders that are asked at a time (2)")
+    parser.add_argument("--peers", default=",".join(PEERS), help="with commas between; none for none")
+    parser.add_argument("--stages", action="store_true", help="also where answers are lost")
+    parser.add_argument("--against", type=Path, help="compare with this file of results (the last committed one)")
+    parser.add_argument("--out", type=Path, help="write the results into this file")
+    parser.add_argument("--dry", action="store_true", help="print only")
+    return parser
 
 
-def _real(folder: Path, options: argparse.Namespace) -> list[str]:
-    judge = shared_module(folder / "score.py")
-    subprocess.run(["sh", str(folder / "fetch.sh"), str(FETCHED)], check=True, stdout=subprocess.DEVNULL)
-    asked = set(options.corpora.split(",")) - {""}
-    questions = [each for each in judge.load_questions() if each["corpus"] in asked or not asked]
-    corpora = sorted({question["corpus"] for question in questions})
-    ours: list[dict[str, Any]] = []
-    fused: dict[str, list[dict[str, Any]]] = {leg: [] for leg in LEGS if options.fused}
-    with tempfile.TemporaryDirectory(prefix="brimful-people-") as stores:
-        for corpus in corpora:
-            own = [each for each in questions if each["corpus"] == corpus]
-            with brimful.open(Path(stores) / f"{corpus}.db", late=options.late) as engine:
-                engine.add(FETCHED / corpus)
-                if options.full:
-                    engine.warm()
-                ours += _answers(judge, own, partial(_by_engine, engine))
-                peer = _fused_peer(engine, corpus, options.late) if options.fused else None
-            for leg, rows in fused.items():
-                rows.extend(_answers(judge, own, partial(_by_leg, peer, leg)))
-            print(f"{corpus}: asked", file=sys.stderr, flush=True)
-    with gzip.open(folder / "answers" / "bm25.jsonl.gz", "rt", encoding="utf-8") as file:
-        names = {each["qid"] for each in questions}
-        bm25 = [row for row in map(json.loads, file) if row["qid"] in names]
-    scored = judge.score(questions, ours)
-    lines = ["## real_dev", "", f"{len(questions)} questions over {', '.join(corpora)}.", "", judge.table(scored), ""]
-    for name, rows in {"BM25-400": bm25, **{PEERS[leg]: rows for leg, rows in fused.items()}}.items():
-        lines += [f"| tokens | this | {name} | difference (95 %) |", "|---|---|---|---|"]
-        theirs = judge.score(questions, rows)
-        lines += [_row(str(each), _answered(scored, each), _answered(theirs, each)) for each in judge.BUDGETS]
-        lines.append("")
-    return lines
+def chosen_folders(shared: Path, options: argparse.Namespace) -> list[Folder]:
+    """The folders to ask, each with its questions; one that is not there is named and left out."""
+    folders = []
+    for name in options.sets.split(","):
+        data, place = shared / "data" / name, options.work / name
+        if name != CODE and not place.is_dir():
+            made = [sys.executable, data / "unpack.py"] if name == BUGS else ["bash", data / "fetch.sh"]
+            subprocess.run([*made, place], check=True, stdout=subprocess.DEVNULL)
+        judge = str(data / "score.py") if name in PEOPLE else None
+        repositories = json.loads((data / "repos.json").read_text("utf-8")) if name == CODE else []
+        languages = {each["name"]: each["language"] for each in repositories}
+        asked = defaultdict(list)
+        for line in (data / ("instances" if name == BUGS else "questions")).with_suffix(".jsonl").open("rb"):
+            question = json.loads(line)
+            folder = question.get("corpus") or question["qid" if name == BUGS else "repo"]
+            guessed = languages.get(folder) or (folder.partition("-")[2] if name in PEOPLE else "") or "en"
+            if question.get("evidence") != []:
+                asked[folder].append({"lang": guessed} | question)
+        budgets = tuple(map(int, options.budgets.split(","))) if options.budgets else BUDGETS[name]
+        folders += [Folder(name, each, place / each, judge, budgets, tuple(asked[each])) for each in sorted(asked)]
+    wanted = set(options.folders.split(",")) - {""}
+    folders = [each for each in folders if not wanted or wanted & {each.name, each.key}]
+    if absent := [each.key for each in folders if not each.source.is_dir()]:
+        print(f"Left out, not in {options.work}: {', '.join(absent)}", file=sys.stderr)
+    folders = [each for each in folders if each.source.is_dir()]
+    for each in folders if options.anew else ():
+        index = index_of(each, options)
+        for file in index.parent.glob(f"{index.name}*"):
+            file.unlink()
+    return folders
 
 
-def _answers(
-    judge: ModuleType, questions: list[dict[str, Any]], ask: Callable[[str, int], str]
-) -> list[dict[str, Any]]:
-    """What somebody answers to some questions at each budget."""
-    rows = []
-    for question in questions:
-        for budget in judge.BUDGETS:
-            text = ask(question["question"], budget)
-            rows.append({"qid": question["qid"], "budget": budget, "text": text, "found": bool(text.strip())})
-    return rows
+def index_of(folder: Folder, options: argparse.Namespace) -> Path:
+    """Where the folder's index lies."""
+    return Path(options.work) / "indexes" / folder.set / f"{folder.name}.db"
 
 
-def _by_engine(engine: brimful.Engine, question: str, budget: int) -> str:
-    return engine.context(question, budget=budget, model=MODEL).text
+def about(folder: Folder, question: dict[str, Any]) -> dict[str, Any]:
+    """What a question is counted under."""
+    return {
+        "folder": folder.name,
+        "kind": question.get("kind") or question.get("category") or "bug",
+        "language": question["lang"],
+        "none": question.get("gold") == [],
+    }
 
 
-def _by_leg(peer: Fused, leg: str, question: str, budget: int) -> str:
-    return peer.context(question, budget=budget, leg=leg)
+# ---- asking: each folder in a process of its own
 
 
-def _fused_peer(engine: brimful.Engine, corpus: str, late: str) -> Fused:
-    """The hybrid over the same texts; what it embedded is kept beside them."""
-    counter = tokens_for(MODEL)
-    embedder = embedder_named(late)
-    assert embedder is not None
-    texts = [engine.text(each.path, 0, each.bytes) for each in engine.documents()]
-    pieces = [piece for text in texts for piece in pieces_of(text, counter)]
-    place = FETCHED / f"pieces-{corpus}-{late}.npy"
-    if place.exists() and len(np.load(place)) == len(pieces):
-        return Fused(pieces, embedder, np.load(place), counter)
-    vectors = np.concatenate([embedder.embed(pieces[at : at + BATCH]) for at in range(0, len(pieces), BATCH)])
-    np.save(place, vectors)
-    return Fused(pieces, embedder, vectors, counter)
+def ask(
+    folders: Sequence[Folder], variants: Sequence[dict[str, str]], options: argparse.Namespace, *, peer: str = ""
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each folder, by variant and question."""
+    source = (options.tree or ROOT) / "src"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(source), os.environ.get("PYTHONPATH", "")])}
+
+    def rows(folder: Folder) -> list[dict[str, Any]]:
+        job = {
+            "source": str(folder.source),
+            "store": str(index_of(folder, options)),
+            "pieces": str(options.work / "peers" / folder.set / f"{folder.name}-{peer}.npy"),
+            "judge": folder.judge,
+            "late": options.late,
+            "budgets": folder.budgets,
+            "questions": folder.questions,
+            "variants": variants,
+            "stages": options.stages and folder.judge is not None and not peer,
+            "peer": peer,
+        }
+        command = ["nice", sys.executable, str(Path(__file__).parent / "folders.py")]
+        done = subprocess.run(
+            command, input=json.dumps(job), env=environment, text=True, stdout=subprocess.PIPE, check=False
+        )
+        if done.returncode:
+            raise SystemExit(f"{folder.key} could not be asked")
+        print(".", end="", file=sys.stderr, flush=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        found = dict(zip((each.key for each in folders), pool.map(rows, folders), strict=True))
+    print(file=sys.stderr)
+    return found
 
 
-def _answered(results: dict[tuple[str, int], dict[str, Any]], budget: int) -> dict[str, float]:
-    """Whether each question that has an answer got all of it."""
-    return {name: float(row["full"]) for (name, tokens), row in results.items() if tokens == budget and not row["none"]}
+def _add_peer(results: Results, folder: Folder, name: str, options: argparse.Namespace) -> None:
+    """What a peer answers, from a file where this folder was asked before."""
+    place = options.work / "peers" / folder.set / f"{folder.name}-{name}.json"
+    known = json.loads(place.read_text("utf-8")) if place.exists() else {}
+    if known.get("budgets") != [*folder.budgets]:
+        own = argparse.Namespace(**vars(options) | {"tree": None, "late": "none"})
+        rows = ask([folder], [], own, peer=PEERS[name])[folder.key]
+        known = {"budgets": folder.budgets, "values": {row["qid"]: row["values"] for row in rows}}
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(json.dumps(known), encoding="utf-8")
+    for qid, values in known["values"].items():
+        results[f"{folder.set}/{qid}"][name] = values
 
 
-def _bugs(shared: Path, late: str) -> list[str]:
-    unpack = shared_module(shared / "data" / "code_swe_dev" / "unpack.py")
-    texts = dict(unpack.blobs())
-    ours: dict[int, dict[str, float]] = {budget: {} for budget in LINE_BUDGETS}
-    for bug in (each for each in unpack.instances() if each["evidence"]):
-        evidence = tuple(Evidence(each["doc_id"], each["bstart"], each["bend"]) for each in bug["evidence"])
-        question = Question(bug["qid"], bug["question"], None, evidence)
-        with tempfile.TemporaryDirectory(prefix="brimful-people-") as folder, brimful.open(folder, late=late) as engine:
-            engine.add_documents(Document(path, texts[blob]) for path, blob in bug["files"].items())
-            for budget in LINE_BUDGETS:
-                windows = engine.context(question.text, budget=budget, model=MODEL).windows
-                ranked = sorted(windows, key=lambda window: (-window.score, window.path, window.start, window.end))
-                paths = sorted({window.path for window in windows} | {each.path for each in evidence})
-                axis = TokenAxis(Document(path, texts[bug["files"][path]]) for path in paths)
-                cited = [Cited(window.path, window.start, window.end) for window in ranked]
-                ours[budget][bug["qid"]] = score(axis, question, axis.fill(cited, budget=budget)).recall
-    measured = json.loads((shared / "baselines" / "swe_dev.json").read_text(encoding="utf-8"))[PEER]["per_question"]
-    lines = ["## code_swe_dev", "", "Recall of the lines that a fix changes.", ""]
-    lines += TABLE
-    for budget in LINE_BUDGETS:
-        theirs = {row["qid"]: row[str(budget)]["recall"] for row in measured if str(budget) in row}
-        lines.append(_row(str(budget), ours[budget], theirs))
-    return [*lines, ""]
+def _earlier(options: argparse.Namespace, leg: str) -> Results:
+    """The results to compare with: those of a file, or those that were committed last."""
+    if options.against:
+        return dict(json.loads(options.against.read_text("utf-8"))["questions"])
+    shown = subprocess.run(
+        ["git", "show", f"HEAD:benchmarks/results/people-{leg}.json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return dict(json.loads(shown.stdout)["questions"]) if not shown.returncode else {}
 
 
-def _row(name: str, ours: dict[str, float], theirs: dict[str, float]) -> str:
-    shared = sorted(ours.keys() & theirs.keys())
-    found: Difference = difference({each: ours[each] for each in shared}, {each: theirs[each] for each in shared})
-    means = [sum(values[each] for each in shared) / max(len(shared), 1) for values in (ours, theirs)]
-    shown = f"**{found}**" if found.is_clear else str(found)
-    return f"| {name} | {means[0]:.3f} | {means[1]:.3f} | {shown} |"
+def as_json(results: Results, leg: str) -> str:
+    """The results with one line for each question."""
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in results.items())
+    return f'{{"commit": "{commit()}", "leg": "{leg}", "questions": {{\n{lines}\n}}}}\n'
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("BRIMFUL_EMBEDDER", "none")
     sys.exit(main())

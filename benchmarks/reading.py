@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.report import commit
-from people import FETCHED, _module
-from shared.sets import find_shared
+from folders import shared_module
+from shared.sets import ROOT, find_shared
 
 import brimful
 from brimful.assembly.context import Context
@@ -35,6 +35,7 @@ SETS = ("chroma", "qa_anthropic_code", "qa_scifact")
 BUDGETS = (1_000, 4_000)
 QUESTIONS = 12
 """Of each set, drawn by the seed; of real_dev of each corpus."""
+FETCHED = ROOT / ".people" / "real_dev"
 RULES = ("begins", "ends", "lead-in", "header", "trail", "marker", "head", "scrap")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|[0-9]{1,3}[.)]) ")
 _ROW = re.compile(r"[ \t]*\|")
@@ -123,7 +124,7 @@ def _contexts(shared: Path, stores: Path, chance: random.Random) -> Iterator[tup
             for question in chance.sample(found.questions, QUESTIONS):
                 for budget in BUDGETS:
                     yield name, engine.context(question.text, budget=budget)
-    judge = _module(shared / "data" / "real_dev" / "score.py")
+    judge = shared_module(shared / "data" / "real_dev" / "score.py")
     asked = judge.load_questions()
     for corpus in sorted({question["corpus"] for question in asked}):
         place = stores / f"real-{corpus}"
