@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from brimful.errors import InputError
-from brimful.patterns import INVISIBLE, compiled
+from brimful.text.unseen import INVISIBLE
 
 _CONTROLS = f"\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff{INVISIBLE}"
-_HARMFUL = compiled(f"[{_CONTROLS}]")
-_HARMFUL_IN_A_LINE = compiled(f"[\\t\\n{_CONTROLS}]")
+_HARMFUL = re.compile(f"[{_CONTROLS}]")
+_HARMFUL_IN_A_LINE = re.compile(f"[\\t\\n{_CONTROLS}]")
 _DEFAULT_WIDTH, _WIDEST = 80, 100
 _STYLES = {"strong": "1", "faint": "2", "path": "36", "good": "32", "warn": "33", "bad": "31"}
 
