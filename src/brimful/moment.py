@@ -42,7 +42,7 @@ from brimful.settings import (
     Meaning,
 )
 from brimful.store.documents import WholeDocuments
-from brimful.store.format import ByteLru, give_back
+from brimful.store.format import ByteLru
 from brimful.store.protocol import Listed
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
@@ -402,10 +402,7 @@ class Corpus:
             return kept
         context, found = self.asked(ask).fullest(room)
         made = self.receipted(ask, context.without_prices(), found)
-        made = self.contexts.keep(key, made, size=made.held_bytes)
-        del context, found  # a question's columns are long
-        give_back()
-        return made
+        return self.contexts.keep(key, made, size=made.held_bytes)
 
     def asked(self, ask: Ask) -> Asked:
         """The question, ready to be answered in any room."""
