@@ -89,8 +89,8 @@ _OURS = "|".join(
 )
 _BEGINS = rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}{COMBINING}]*\\*"
 _ANYWHERE = re.compile(_OURS, re.IGNORECASE)  # far cheaper than to look behind the start of every line
-_LOOKS_OURS = re.compile(f"{_BEGINS}(?={_OURS})", re.IGNORECASE)
-_ESCAPED = re.compile(rf"({_BEGINS})\\(?={_OURS})", re.IGNORECASE)
+# These take long to compile, and few texts need them.
+_LOOKS_OURS, _ESCAPED = rf"(?i){_BEGINS}(?={_OURS})", rf"(?i)({_BEGINS})\\(?={_OURS})"
 # In a trail: what breaks a line elsewhere, and a sign that would stand between two seams.
 _UNSAFE_IN_TRAILS = re.compile(f"[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]|{LOOKS_LIKE_STEPS}")
 _TRAILS = ("[IN: ", "[IN| ")
@@ -150,7 +150,7 @@ def _write_text(text: str, start: int) -> list[Fragment]:
     fragments: list[Fragment] = []
     at, byte = 0, start
     if _may_look_ours(text):
-        for match in _LOOKS_OURS.finditer(text):
+        for match in re.finditer(_LOOKS_OURS, text):
             if match.end() > at:
                 run = text[at : match.end()]
                 fragments.append(Fragment(run, "source", byte, byte := byte + len(run.encode()), "content"))
@@ -261,7 +261,7 @@ class _Block:
     def _close(self, *, cut_end: bool) -> None:
         cut_start = self._gap_cut if self._windows else is_cut_above(self._read.line, self._marker)
         line = self._read.line if self._read.numbered else None
-        text = _ESCAPED.sub(r"\1", without_numbers("\n".join(self._text), line))
+        text = re.sub(_ESCAPED, r"\1", without_numbers("\n".join(self._text), line))
         seams = [read_name(seam) for seam in self._seams]
         plain = replace(self._read, numbered=False)
         self._windows.append(plain.window(self._path, text, cut_start=cut_start, cut_end=cut_end, seams=seams))
