@@ -2,9 +2,9 @@
 
 docs/cli.md (below its mark)       every command's help, for readers
 docs/choices.md (below its mark)   every choice of a question: values, range, default, option
-src/…/cli/help.txt                 the same help for the program, which shows it without reading the table
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from brimful.surfaces.cli.table import COMMANDS
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "cli.md"
 REFERENCE = ROOT / "docs" / "choices.md"
-BESIDE = ROOT / "src" / "brimful" / "surfaces" / "cli"
 MARK = "<!-- Everything below is written by `make cli-docs`. -->"
 PARTS = {
     "windows": "How hits become windows",
@@ -25,21 +24,11 @@ PARTS = {
 }
 
 
-def helps() -> dict[str, str]:
-    """The help of the program and of every command, at 80 columns."""
-    return {name: help_of(name) for name in ("", *COMMANDS)}
-
-
 def page() -> str:
     """docs/cli.md as it should be."""
-    parts = [f"## {f'brimful {name}'.strip()}\n\n```text\n{text}```\n" for name, text in helps().items()]
+    os.environ["COLUMNS"] = "80"
+    parts = [f"## {f'brimful {name}'.strip()}\n\n```text\n{help_of(name)}```\n" for name in ("", *COMMANDS)]
     return f"{PAGE.read_text(encoding='utf-8').partition(MARK)[0]}{MARK}\n\n" + "\n".join(parts)
-
-
-def help_text() -> str:
-    """The names of the commands in a line, then the help of each."""
-    found = helps()
-    return f"{','.join(found)}\n\f\n" + "\f\n".join(found.values())
 
 
 def reference() -> str:
@@ -78,7 +67,7 @@ def _default(told: Choice) -> str:
     return "none" if told.default in (None, ()) else str(told.default)
 
 
-WRITTEN = {PAGE: page, REFERENCE: reference, BESIDE / "help.txt": help_text}
+WRITTEN = {PAGE: page, REFERENCE: reference}
 
 if __name__ == "__main__":
     for file, text in WRITTEN.items():

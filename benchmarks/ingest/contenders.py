@@ -3,7 +3,6 @@
 Every contender stores the text as well as the index, and gets the same files from the same folder, sorted by name.
 """
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -71,16 +70,12 @@ class Brimful:
     def __init__(self) -> None:
         from brimful.corpus.skips import SourceSettings
         from brimful.ingest.folders import ingest
-        from brimful.store.format import share_memory
         from brimful.store.sqlite import SqliteStore
 
-        share_memory()  # as `brimful add` does
         self.settings = SourceSettings(allow=("hidden", "ignored", "secret", "binary"))
         self.ingest, self.store = ingest, SqliteStore
 
     def build(self, folder: Path, where: Path, *, cores: int) -> None:  # noqa: ARG002  (it looks itself)
-        gc.freeze()  # this too as `brimful add` does, with the next line
-        gc.set_threshold(100_000)
         with self.store(where / "brimful.db", embedder=self.embedder) as store:
             report = self.ingest(store, folder, label=self.label, settings=self.settings)
         if report.skipped:

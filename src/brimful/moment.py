@@ -23,7 +23,6 @@ from brimful.corpus.documents import Document, check_path, close_part
 from brimful.errors import DocumentError, FormatError, InputError, SettingError, SpanError, StoreError, choose
 from brimful.index.embedders import Embedder, identity_of
 from brimful.index.vectors import TermVectors
-from brimful.patterns import compiled
 from brimful.receipts.notation import read_as
 from brimful.receipts.receipt import CitedWindow, Receipt, hash_of, make_receipt
 from brimful.search.columns import CorpusColumns
@@ -43,7 +42,7 @@ from brimful.settings import (
     Meaning,
 )
 from brimful.store.documents import WholeDocuments
-from brimful.store.format import ByteLru, give_back
+from brimful.store.format import ByteLru
 from brimful.store.rows import Listed
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
@@ -61,7 +60,7 @@ KEPT_CONTEXT_BYTES = 12 << 20
 """Of the documents that the contexts which are kept hold."""
 _MAPPED = 50
 """Documents that a map for a question opens at most."""
-_CITATION = compiled(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
+_CITATION = re.compile(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
 
 KeptContexts = ByteLru[tuple[object, ...], Context]
 """The contexts that were made last, whichever moment they are of, by all that they depend on."""
@@ -385,10 +384,7 @@ class Corpus:
             return kept
         context, found = self.asked(ask).fullest(room)
         made = self.receipted(ask, context.without_prices(), found)
-        made = self.contexts.keep(key, made, size=made.held_bytes)
-        del context, found  # a question's columns are long
-        give_back()
-        return made
+        return self.contexts.keep(key, made, size=made.held_bytes)
 
     def asked(self, ask: Ask) -> Asked:
         """The question, ready to be answered in any room."""

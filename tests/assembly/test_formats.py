@@ -11,9 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful import Document, Hit, Window, inflate, pack, parse, render
-from brimful.assembly.formats import plain
-from brimful.patterns import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
 from brimful.settings import FORMATS, LINE_NUMBERS
+from brimful.text.unseen import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
 from brimful.windows.window import Seam, seams_for
 
 
@@ -354,27 +353,3 @@ def test_nothing_unseen_stands_in_the_name_of_a_document(form):
     context = pack([Window(path, "tea")], budget=300, format=form)
     assert [window.path for window in parse(context)] == [path]
     assert not re.search(f"[{INVISIBLE}]", context.text)
-
-
-RARE = (0x7F, *range(0x80, 0xA1), 0xAD, 0x130, 0x131, 0x17F, 0x200B, 0x2028, 0x212A)
-ODD = [chr(code) for code in (*range(0x20), *RARE)]
-
-
-@given(
-    st.lists(st.sampled_from(["[Doc", ": a", "[In|", "[", "line", "s ", "7", "[MAP]", "K", "\n", "é", "—", *ODD])),
-)
-def test_the_short_pattern_for_our_lines_finds_what_the_long_one_finds(parts: list[str]) -> None:
-    """Which of both patterns is asked depends on the characters of a text alone, and never changes the answer."""
-    text = "".join(parts)
-    assert plain._may_look_ours(text) == (plain._ANYWHERE.search(text) is not None)
-
-
-def test_no_other_character_is_blank_hidden_a_break_or_a_letter_of_ours() -> None:
-    """The short pattern is asked only where every character that makes a difference is ASCII."""
-    seen = re.compile(f"[{plain._UNSEEN}{plain.BREAK}]|[a-z]", re.IGNORECASE)
-    every = [chr(code) for code in range(0x80, 0x110000)]
-    assert [sign for sign in every if seen.match(sign)] == [sign for sign in every if plain._ODD.match(sign)]
-    ascii_only = re.compile(f"[{plain.ASCII_BLANK}{plain.ASCII_CONTROL}{plain.ASCII_BREAK}]")
-    whole = re.compile(f"[{plain._UNSEEN}{plain.BREAK}]")
-    low = [chr(code) for code in range(0x80)]
-    assert [sign for sign in low if ascii_only.match(sign)] == [sign for sign in low if whole.match(sign)]

@@ -144,7 +144,7 @@ def test_a_changed_file_is_read_again(brimful, own):
         (["context", "tea", "{corpus}", "--receipt", "{corpus}/no/r.json"], 2, "can't be written"),
         (["verify", "{corpus}/tea.md"], 2, "JSON"),
         (["verify", "{corpus}/nothing.json"], 2, "can't be read"),
-        ([], 2, "Usage: brimful"),
+        ([], 2, "usage: brimful"),
         (["eval"], 2, "--make"),
         (["eval", "{corpus}"], 2, "is not an evaluation set"),
     ],

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import brimful.surfaces.http
-from brimful.patterns import BLANK, BREAK, CONTROL, INVISIBLE
 from brimful.surfaces.cli.terminal import harmless, one_line
+from brimful.text.unseen import BLANK, BREAK, CONTROL, INVISIBLE
 
 DOM = Path(brimful.surfaces.http.__file__).parent / "web" / "assets" / "dom.js"
 

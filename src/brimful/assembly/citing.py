@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from brimful.errors import InputError
-from brimful.patterns import compiled
 from brimful.windows.window import Window
 
 MOST_ANSWER_BYTES = 1 << 20
@@ -25,12 +24,12 @@ _LEAST_WITHOUT_SPACES = 8  # letters, in scripts that put no spaces between word
 _NEAR = 120  # characters behind a quotation in which its citation stands
 _MARKS = {"\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb", "\u300c": "\u300d"}
 _ALIKE = str.maketrans("\u2018\u2019\u201a\u201c\u201d\u201e\u2013\u2014\u2011\u00a0", "'''\"\"\"--- ")
-_LEFT_OUT = compiled(r"\[?(?:\.\.\.|\u2026)\]?")
-_LINES = compiled(
+_LEFT_OUT = re.compile(r"\[?(?:\.\.\.|\u2026)\]?")
+_LINES = re.compile(
     r"(?::|#L|,? ?\(?,? ?lines? |,? ?\(?,? ?l\. ?)([0-9]{1,9})(?:(?:-L?|\u2013| to )([0-9]{1,9}))?", re.IGNORECASE
 )
-_ANY_PATH = compiled(r"(?<![\w./-])[\w.-][\w./-]{0,200}\.[A-Za-z0-9]{1,10}(?=:[0-9])")
-_INSIDE_A_PATH = compiled(r"[\w./-]")
+_ANY_PATH = re.compile(r"(?<![\w./-])[\w.-][\w./-]{0,200}\.[A-Za-z0-9]{1,10}(?=:[0-9])")
+_INSIDE_A_PATH = re.compile(r"[\w./-]")
 
 
 @dataclass(frozen=True, slots=True)

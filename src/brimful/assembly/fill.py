@@ -10,7 +10,6 @@ from itertools import pairwise
 
 from brimful.assembly.select import Layout
 from brimful.corpus.documents import Document, Hit
-from brimful.patterns import compiled
 from brimful.text.spans import Span, whole_characters
 from brimful.windows.policies import focused
 from brimful.windows.waterline import below_heading, with_words, without_tail
@@ -32,12 +31,12 @@ _MOST_ANNOUNCED = 4
 """So many announcements in a row are followed: a label, a heading, a directive, a lead-in."""
 
 _UNLIMITED = 1 << 62
-_WORD_END = compiled(rb"(?<=\S)(?=\s)")
-_WORD_START = compiled(rb"(?<=\s)(?=\S)")
-_NEWLINE = compiled(rb"\n")
-_NUMBER = compiled(rb"\d+(?:[.,]\d+)+|\d{2,}")  # dates and times may end between their parts: they are long
-_SAID = compiled(rb"\S")
-_CODE_POINT = compiled(rb"(?=[\x00-\x7f\xc0-\xff])")
+_WORD_END = re.compile(rb"(?<=\S)(?=\s)")
+_WORD_START = re.compile(rb"(?<=\s)(?=\S)")
+_NEWLINE = re.compile(rb"\n")
+_NUMBER = re.compile(rb"\d+(?:[.,]\d+)+|\d{2,}")  # dates and times may end between their parts: they are long
+_SAID = re.compile(rb"\S")
+_CODE_POINT = re.compile(rb"(?=[\x00-\x7f\xc0-\xff])")
 
 
 @dataclass(slots=True, eq=False)

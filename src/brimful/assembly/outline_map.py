@@ -11,7 +11,6 @@ from operator import add
 from typing import NamedTuple
 
 from brimful.assembly.formats.form import safe_name
-from brimful.patterns import compiled
 from brimful.search.priors import priors_of
 from brimful.store.rows import Documents
 from brimful.store.snapshot import StoredSnapshot
@@ -31,10 +30,10 @@ _MOST_ASKED = 12
 _LONGEST_LINE = 100  # characters of a name with its signature
 _INDENT = "  "
 _LOOK_AHEAD = 8
-_ATTRIBUTE = compiled(r"\s*(?:@[\w.:]+|#(?=\[))")
-_OPEN = compiled(r"(?<!\s)\s*+(?:[{:]|=>?|(?<=\s)do)\s*+$")
-_COMMENT = compiled(r"[ \t]#[ \t].*")
-_BROKEN = compiled(r"(?<=[(\[]) |,? (?=[)\]])")  # where a signature went on in the next line
+_ATTRIBUTE = re.compile(r"\s*(?:@[\w.:]+|#(?=\[))")
+_OPEN = re.compile(r"(?<!\s)\s*+(?:[{:]|=>?|(?<=\s)do)\s*+$")
+_COMMENT = re.compile(r"[ \t]#[ \t].*")
+_BROKEN = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")  # where a signature went on in the next line
 _CLOSERS = {"(": ")", "[": "]"}
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from blake3 import blake3
 
 from brimful.kernels import runs as kernels
-from brimful.patterns import compiled
 
 # ---- encodings: Which text do these bytes mean?
 #
@@ -63,7 +63,7 @@ _MAGIC = (
     b"\x93NUMPY",
 )
 # Codecs that stand for a way of writing text down; zlib, punycode and the like do not.
-_TEXT_CODECS = compiled(
+_TEXT_CODECS = re.compile(
     r"ascii|utf-(?:8|8-sig|16|16-le|16-be|32|32-le|32-be)|iso8859-\d+|iso2022_\w+|cp\d+|koi8-\w|gb2312|gbk|gb18030|hz"
     r"|big5|big5hkscs|shift_jis(?:_2004|x0213)?|euc_\w+|johab|mac-\w+|ptcp154|tis-620|kz1048"
 )
@@ -75,9 +75,9 @@ _TO_ESCAPES = {0xDC00 + byte: _ESCAPE + byte for byte in range(0x80, 0x100)} | {
     _ESCAPE + byte: "".join(chr(_ESCAPE + part) for part in chr(_ESCAPE + byte).encode()) for byte in range(0x80, 0x100)
 }
 _FROM_ESCAPES = {_ESCAPE + byte: 0xDC00 + byte for byte in range(0x80, 0x100)}
-_HIGH = compiled(rb"[\x80-\xff]+")
-_INVALID = compiled("[\udc80-\udcff]")
-_BEYOND_ASCII = compiled("[\x80-\ud7ff\ue000-\U0010ffff]")
+_HIGH = re.compile(rb"[\x80-\xff]+")
+_INVALID = re.compile("[\udc80-\udcff]")
+_BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)

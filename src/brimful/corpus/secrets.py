@@ -12,7 +12,6 @@ from brimful.corpus.skips import SourceSettings
 from brimful.errors import SecretError
 from brimful.kernels import runs as kernels
 from brimful.kernels.runs import Anchors
-from brimful.patterns import compiled
 
 PREFIX_BYTES = 1_048_576
 """How much of a text is searched for credentials."""
@@ -21,7 +20,7 @@ _FOLDERS = frozenset(
     {".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".oci", ".kube", ".docker", ".password-store", ".terraform.d"}
 )
 _TEMPLATE = r"(?:example|sample|template|tmpl|dist|defaults?|schema)"
-_NAMES = compiled(
+_NAMES = re.compile(
     rf"""
     \.env(?:[.~_-](?!{_TEMPLATE}$)[^/]*)? | [^/]+\.env(?:\.(?!{_TEMPLATE}$)[^/]+)? | \.envrc
     | id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?(?:[._~-][^/]*)?(?<!\.pub)
@@ -60,7 +59,7 @@ _BEHIND = {
     "password hash": 1,
 }
 """How many bytes of a match stand before any of its anchors, where that is known and the pattern begins slowly."""
-_INSIDE = {"Discord token": compiled(rb"\.[\w-]{6}\.[\w-]{27}")}
+_INSIDE = {"Discord token": re.compile(rb"\.[\w-]{6}\.[\w-]{27}")}
 """What every match has inside, where that is found sooner than the whole."""
 
 _PHRASES: tuple[_Rule, ...] = (
@@ -152,7 +151,7 @@ _SHAPES: tuple[_Rule, ...] = (
 
 
 def _compiled(rules: tuple[_Rule, ...]) -> tuple[tuple[str, tuple[bytes, ...], re.Pattern[bytes]], ...]:
-    return tuple((what, anchors, compiled(pattern)) for what, anchors, pattern in rules)
+    return tuple((what, anchors, re.compile(pattern)) for what, anchors, pattern in rules)
 
 
 _PATTERNS = (_compiled(_PHRASES), _compiled(_SHAPES))

@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import Literal, get_args
 
 from brimful.errors import SettingError, choose
-from brimful.patterns import compiled
 
 # ---- skips: Why is a file left out, and what lets it in?
 
@@ -296,7 +295,7 @@ def glob_pattern(glob: str) -> str | None:
     return pattern
 
 
-_TOKEN = compiled(r"\\(.)|(\*+)|(\?)|(\[[!^]?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\])|(.)", re.DOTALL)
+_TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|(\[[!^]?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\])|(.)", re.DOTALL)
 
 
 def _name_pattern(part: str) -> str | None:

@@ -28,7 +28,6 @@ from blake3 import blake3
 from brimful.corpus.secrets import secret_folder, secret_name
 from brimful.corpus.skips import MAX_IGNORE_BYTES, IgnoreRules, Skipped, SourceSettings, derived_folder, glob_pattern
 from brimful.errors import DocumentError, MissingPartError, install
-from brimful.patterns import compiled
 
 _BINARY = frozenset(
     "png jpg jpeg gif bmp ico icns webp avif heic tif tiff psd xcf mp3 mp4 m4a m4v mkv mov avi webm wav flac ogg opus "
@@ -36,9 +35,9 @@ _BINARY = frozenset(
     "pyd wasm bin woff woff2 ttf otf eot sqlite sqlite3 db mdb npy npz pkl pickle parquet feather arrow h5 hdf5 pt pth "
     "onnx safetensors gguf".split()
 )
-_MEMBER = compiled(r"#\d{4,}$")  # how the documents inside one file are called: archive.mbox#0003
-_WILD = compiled(r"[*?\[]")
-_ADDRESS = compiled(r"[a-zA-Z][a-zA-Z0-9+.-]*://.")
+_MEMBER = re.compile(r"#\d{4,}$")  # how the documents inside one file are called: archive.mbox#0003
+_WILD = re.compile(r"[*?\[]")
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://.")
 _KEY = itemgetter(0)
 
 

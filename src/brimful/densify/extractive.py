@@ -17,7 +17,6 @@ from brimful.densify.digest import Digest
 from brimful.densify.model import Completion, Stop
 from brimful.errors import BudgetError, SettingError
 from brimful.limits import EXTRACT_BYTES
-from brimful.patterns import compiled
 from brimful.text.spans import Span
 from brimful.text.terms import terms_of
 from brimful.text.tokens import TokenCounter
@@ -30,7 +29,7 @@ from brimful.text.vocabularies import tokens_for
 # So the choice is central and does not repeat itself. Weights and gains are whole numbers, and the order is the reading
 # order. Where no unit fits, the beginning of the first is cut at a word.
 
-_TEXT = compiled(r"<text>\n(.*)\n</text>", re.DOTALL)
+_TEXT = re.compile(r"<text>\n(.*)\n</text>", re.DOTALL)
 _FIXED_TOKENS = 8  # added to a unit's price, so that the shortest do not win by being short
 _LEAST_TERMS = 3  # a unit with fewer terms is a heading or a stray word
 _MOST_SHARED = 16

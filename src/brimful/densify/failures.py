@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from brimful.limits import LEAST_CONTEXT_TOKENS
-from brimful.patterns import compiled
 
 # ---- evidence: What did the provider say, in words that rules can be written for?
 #
@@ -31,16 +30,16 @@ _ECHOED_KEYS = frozenset(
 )
 _MOST_STRINGS, _DEEPEST, _LONGEST = 200, 12, 4_000
 
-_URL = compiled(r"\bhttps?://\S+")
-_CAMEL = compiled(r"(?<=[a-z])(?=[A-Z])")
-_THOUSANDS = compiled(r"(?<=\d)[,_](?=\d{3}(?!\d))")
-_SIGNS = compiled(r"[`'\"’*_\\-]+")
-_SPACE = compiled(r"\s+")
-_EVENT = compiled(r"^data:\s*(.+)$", re.MULTILINE)
-_STATUS = compiled(
+_URL = re.compile(r"\bhttps?://\S+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_THOUSANDS = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
+_SIGNS = re.compile(r"[`'\"’*_\\-]+")
+_SPACE = re.compile(r"\s+")
+_EVENT = re.compile(r"^data:\s*(.+)$", re.MULTILINE)
+_STATUS = re.compile(
     r"^(?:http(?:/[\d.]+)? ?|error(?: code)?:? ?|status(?: code)?:? ?){0,2}([45]\d\d)\b(?! tokens)", re.IGNORECASE
 )
-_TAG = compiled(r"<[^>]{0,500}>")
+_TAG = re.compile(r"<[^>]{0,500}>")
 
 
 @dataclass(slots=True)
@@ -186,13 +185,13 @@ _WAIT = frozenset({425, 429, 503, 529})
 _UNAVAILABLE = frozenset({404, 408, 410, 424})
 
 # A rate, a quota, a queue: their numbers say nothing about a context limit.
-_RATE = compiled(
+_RATE = re.compile(
     r"\bper (?:minute|min|hour|day|second|month)\b|perminute|perday|\b[tr]p[mdhs]\b|/ ?min(?:ute)?\b|rate ?limit|"
     r"throttl|too many requests|request limit|requests limit|concurren|slow down|resource ?(?:has been )?exhausted|"
     r"rate increased|\bquota\b|limit reached for|(?:this|each|every|current|last) minute|"
     r"per (?:model|organization|key|user) limit|请求过多|频率|限流|速率"
 )
-_PATIENCE = compiled(
+_PATIENCE = re.compile(
     r"try(?:ing)? again (?:in|later|after|shortly|soon)|retry (?:in|after|later|your)|retry ?delay|please wait|"
     r"wait (?:before|a|for|\d)|overload|(?:over|at|out of|insufficient|no) capacity|"
     r"capacity (?:exceeded|is full|error|has been)|\bbusy\b|high (?:demand|traffic|load)|"
@@ -200,14 +199,14 @@ _PATIENCE = compiled(
     r"\b(?:is|still|currently) (?:loading|warming|starting)|loading model|not ready|cold start|temporarily|"
     r"queue (?:is )?full|负载|稍后|繁忙"
 )
-_CONTEXT = compiled(
+_CONTEXT = re.compile(
     r"context (?:window|length|size|limit|overflow|budget|exceeded)|(?:maximum|max|model) context|context the overflow|"
     r"exceeds? (?:the )?(?:available |model |maximum )*context|\bn ctx\b|max (?:model|seq|sequence) len|"
     r"maximum (?:allowed )?(?:model|sequence|prompt|input) length|context is too|"
     r"maximum (?:number of )?(?:input|prompt) tokens|"
     r"max (?:prompt|input) (?:tokens|length)|input token count|prompt token count|上下文"
 )
-_TOO_SMALL = compiled(r"too small.{0,20}minimum")  # a complaint about the server's setting, not about the input
+_TOO_SMALL = re.compile(r"too small.{0,20}minimum")  # a complaint about the server's setting, not about the input
 _SUBJECT = r"(?:prompts?|inputs?|messages?|conversation|requests?|contents?|text|tokens?|sequence|query|length)"
 _EXCESS = (
     r"(?:exceed\w*|too (?:long|large|big|many)|longer than|larger than|greater than|more than|over the|above|beyond|"
@@ -215,8 +214,8 @@ _EXCESS = (
     r"should be (?:\[|less|at most|<)|only supports?|supports? (?:up to|at most|only)|at most|doesn t fit|"
     r"does not fit|out of range|surpass\w*|went over|reached the max\w*)"
 )
-_OVER = compiled(rf"\b{_SUBJECT}\b[^.]{{0,120}}?{_EXCESS}|{_EXCESS}[^.]{{0,60}}?\b{_SUBJECT}\b|超长|超过|超出")
-_TOO_LONG = compiled(
+_OVER = re.compile(rf"\b{_SUBJECT}\b[^.]{{0,120}}?{_EXCESS}|{_EXCESS}[^.]{{0,60}}?\b{_SUBJECT}\b|超长|超过|超出")
+_TOO_LONG = re.compile(
     r"\b(?:prompts?|inputs?|messages?|conversation|text|query)\b(?: [\w()]+){0,3}? (?:is |are |was )?too "
     r"(?:long|large|big)|"
     r"(?:prompt|input) exceeds? (?:the )?(?:max|model|length|limit)|range of input length|shorter (?:prompt|input)|"
@@ -225,27 +224,27 @@ _TOO_LONG = compiled(
     r"(?:conversation|input|prompt|message) (?:length )?(?:limit )?exceeded|conversation limit|"
     r"(?:prompt|input|sequence) (?:length|count) [^.]{0,30}(?:exceed|over|greater|larger|longer)"
 )
-_ABOVE = compiled(r"\b(\d{3,}) ?(?:tokens )?>=? ?(\d{3,})\b")
-_HAS_AND_MAXIMUM = compiled(r"\b(\d{3,}) (?:\w+ )?tokens\b.{0,40}?(?:maximum|max|limit|allowed)[^\d]{0,20}(\d{3,})\b")
-_TOKENS = compiled(r"\btokens?\b")
-_OUTPUT = compiled(r"max (?:new |output |completion )?tokens|(?:completion|output) tokens|maximum output|max output")
-_INPUT = compiled(r"\b(?:inputs?|prompt|messages?|context|sequence|conversation|tokens in (?:the |your )?request)\b")
-_BYTES = compiled(
+_ABOVE = re.compile(r"\b(\d{3,}) ?(?:tokens )?>=? ?(\d{3,})\b")
+_HAS_AND_MAXIMUM = re.compile(r"\b(\d{3,}) (?:\w+ )?tokens\b.{0,40}?(?:maximum|max|limit|allowed)[^\d]{0,20}(\d{3,})\b")
+_TOKENS = re.compile(r"\btokens?\b")
+_OUTPUT = re.compile(r"max (?:new |output |completion )?tokens|(?:completion|output) tokens|maximum output|max output")
+_INPUT = re.compile(r"\b(?:inputs?|prompt|messages?|context|sequence|conversation|tokens in (?:the |your )?request)\b")
+_BYTES = re.compile(
     r"\b(?:bytes?|[kmg]i?b|megabytes?|kilobytes?|characters?|chars|payload|body|entity|string|array|file|images?|"
     r"attachments?|pages|items|upload|content length)\b|\d[kmg]i?b\b|request size|maximum (?:allowed )?size"
 )
 # Under a rate limit: this request alone is more than the rate ever allows.
-_NEVER = compiled(
+_NEVER = re.compile(
     r"(?:request|payload|body|entity)(?: \w+){0,3}? (?:is |was )?too (?:large|big)|must be reduced|"
     r"request (?:size )?exceeds? the max|tokens per request|required for long context|"
     r"larger than (?:your|the) (?:entire|whole|total)"
 )
-_LIMIT_AND_ASKED = compiled(r"\blimit:? (\d+)\b.{0,60}?\brequested:? (\d+)\b")
-_OVERSIZED = compiled(
+_LIMIT_AND_ASKED = re.compile(r"\blimit:? (\d+)\b.{0,60}?\brequested:? (\d+)\b")
+_OVERSIZED = re.compile(
     r"(?:content|string|input|file|message)(?: \w+){0,3}? (?:is |was )?too (?:large|big|long)|above max length|"
     r"max (?:request|body|payload) size"
 )
-_QUOTA = compiled(
+_QUOTA = re.compile(
     r"insufficient (?:quota|balance|credits?|funds|user quota)|"
     r"(?:exceed\w*|over|reached|used up|exhausted) (?:your|the|its) (?:\w+ ){0,4}"
     r"(?:quota|credits?|allocation|allowance|budget)|\bbilling\b|billed|credit balance|"
@@ -254,27 +253,27 @@ _QUOTA = compiled(
     r"arrear|overdue|prepa(?:id|y)|only afford|service quota exceeded|exceeded current quota|"
     r"quota (?:is |has been )?(?:exhausted|used up|exceeded exception)|trial (?:key|plan|account)|余额|欠费"
 )
-_ENDED = compiled(r"\b(?:limit|quota(?: value)?):? 0\b|per ?day|daily")
-_RETRY_HINT = compiled(r"(?:retry|try again) in \d|retry ?delay|(?:per ?|/ ?)(?:minute|second)")
-_KEY = compiled(
+_ENDED = re.compile(r"\b(?:limit|quota(?: value)?):? 0\b|per ?day|daily")
+_RETRY_HINT = re.compile(r"(?:retry|try again) in \d|retry ?delay|(?:per ?|/ ?)(?:minute|second)")
+_KEY = re.compile(
     r"(?:invalid|incorrect|missing|no|expired|wrong|valid|revoked|provide an?|disabled) (?:\w+ )?"
     r"(?:api ?key|x api key|token|credentials?|authentication)|"
     r"api ?key (?:is )?(?:not valid|invalid|expired|missing|required|not found)|"
     r"unauthori[sz]ed|unauthenticated|authenticat|permission (?:denied|error)|access denied|not authorized|forbidden|"
     r"do(?:es)? not have (?:access|permission)"
 )
-_KEY_WORD = compiled(
+_KEY_WORD = re.compile(
     r"(?:api|auth|access|bearer|security|session) ?(?:key|token)|credential|authenti|authori|permission|access|forbid"
 )
-_GONE = compiled(
+_GONE = re.compile(
     r"\bmodels?\b[^.]{0,100}?(?:not found|not exist|decommissioned|deprecated|no longer|not available|unavailable|"
     r"not loaded|not supported|not a valid|not a known|unknown|retired)|"
     r"(?:unknown|invalid|no such|not a valid|missing) model|failed to load model|\bnot found\b|"
     r"no (?:models?|endpoints?|providers?|deployments?)(?: \w+){0,3}? (?:found|loaded|available)|"
     r"deployment[^.]{0,60}not (?:exist|found)"
 )
-_PARAMETER = compiled(r"(?:parameters?|arguments?|field)\b[^.]{0,60}not supported|unsupported (?:parameter|value)")
-_BROKEN = compiled(
+_PARAMETER = re.compile(r"(?:parameters?|arguments?|field)\b[^.]{0,60}not supported|unsupported (?:parameter|value)")
+_BROKEN = re.compile(
     r"connect(?:ion)?(?: \w+){0,2}? ?(?:refused|reset|error|aborted|closed|failed|timed out|timeout)|econn|enotfound|"
     r"etimedout|eai again|timed out|time ?out|getaddrinfo|name or service not known|name resolution|\bdns\b|"
     r"unreachable|no route|remote end closed|socket hang up|broken ?pipe|fetch failed|network error|disconnected|"
@@ -450,16 +449,16 @@ def silently_truncated(reported: int | None, counted: int, *, exact: bool) -> bo
 _LEAST, _MOST = LEAST_CONTEXT_TOKENS, 100_000_000
 _NAMED_FIELDS = ("n_ctx", "max_model_len", "context_length", "max_context_length", "context_window")
 _COUNTED_FIELDS = ("n_prompt_tokens", "prompt_tokens", "input_tokens")
-_ABOVE_LIMIT = compiled(r"> ?(\d{3,})\b")
-_KEYWORD = compiled(
+_ABOVE_LIMIT = re.compile(r"> ?(\d{3,})\b")
+_KEYWORD = re.compile(
     r"(?:context (?:length|size|window|limit)|max(?:imum)?[a-z ]{0,40}|limit|n ctx|max (?:model|seq|sequence) len|"
     r"allowed|up to|only supports?|must be <=?|less than|fewer than|at most|can ?not exceed)"
     r"[^\d.;]{0,40}(?<!by )(?<!limit \()(\d{3,})\b"
 )
-_BEFORE = compiled(r"\b(\d{3,}) (?:tokens? )?(?:maximum|max|context|limit)")
-_RANGE = compiled(r"\[\d+, ?(\d{3,})\]")
-_COUNTED_ALONE = compiled(r"(\d{3,}) (?:tokens )?(?:in (?:the|your) (?:messages|prompt)|from the input)")
-_COUNTED = compiled(
+_BEFORE = re.compile(r"\b(\d{3,}) (?:tokens? )?(?:maximum|max|context|limit)")
+_RANGE = re.compile(r"\[\d+, ?(\d{3,})\]")
+_COUNTED_ALONE = re.compile(r"(\d{3,}) (?:tokens )?(?:in (?:the|your) (?:messages|prompt)|from the input)")
+_COUNTED = re.compile(
     r"(\d{3,}) (?:input tokens|inputs tokens|tokens >)|resulted in (\d{3,})|"
     r"(?:request|input|prompt|content)[a-z ]{0,20}[( ](\d{3,})(?: tokens)?|"
     r"count (?:\(|is |of )(\d{3,})|contains (\d{3,}) tokens"

@@ -17,7 +17,6 @@ from brimful.corpus.documents import Document
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.model import Model
 from brimful.errors import InputTooLongError, SettingError
-from brimful.patterns import compiled
 from brimful.settings import DensifySettings
 from brimful.text.spans import Span, merge_spans, on_to_code_point
 from brimful.text.tokens import PreparedText, TokenCounter
@@ -25,11 +24,11 @@ from brimful.text.tokens import PreparedText, TokenCounter
 # ---- squeeze: How is a text sent without paying for its white space?
 
 # What is behind a sign looks only once at a run of blanks, however many of them the text has.
-_LINE_END = compiled(r"(?<![ \t])[ \t]++(?=\r?\n)")
-_EMPTY_LINES = compiled(r"(?:\r?\n){3,}")
-_INDENTATION = compiled(r"^ +(?=[^ \t\r\n])", re.MULTILINE)
-_TABBED = compiled(r"^ *\t", re.MULTILINE)
-_WITHIN = compiled(r"(?<=\S) {2,}")
+_LINE_END = re.compile(r"(?<![ \t])[ \t]++(?=\r?\n)")
+_EMPTY_LINES = re.compile(r"(?:\r?\n){3,}")
+_INDENTATION = re.compile(r"^ +(?=[^ \t\r\n])", re.MULTILINE)
+_TABBED = re.compile(r"^ *\t", re.MULTILINE)
+_WITHIN = re.compile(r"(?<=\S) {2,}")
 
 
 def squeeze(text: str, *, is_prose: bool) -> str:

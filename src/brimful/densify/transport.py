@@ -35,13 +35,12 @@ from brimful.limits import (
     PATIENCE_SECONDS,
     SILENCE_SECONDS,
 )
-from brimful.patterns import compiled
 from brimful.text.strict_json import nesting_of, whole_characters
 
 _SHOWN_CHARACTERS = 300
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-_SECRET = compiled(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|Bearer|key)[-_ ]?[A-Za-z0-9][\w*.-]{7,}")
-_ASKED_TO_WAIT = compiled(r"(?:try again|retry|wait)[^.\d]{0,20}(?:(\d+)m)?(\d+(?:\.\d+)?) ?(ms|s|sec|seconds?)\b")
+_SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|Bearer|key)[-_ ]?[A-Za-z0-9][\w*.-]{7,}")
+_ASKED_TO_WAIT = re.compile(r"(?:try again|retry|wait)[^.\d]{0,20}(?:(\d+)m)?(\d+(?:\.\d+)?) ?(ms|s|sec|seconds?)\b")
 
 
 @dataclass(frozen=True, slots=True)

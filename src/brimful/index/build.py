@@ -5,6 +5,7 @@ Laid on one axis, cut into units by rules on bytes, their terms grouped, each un
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +20,6 @@ from brimful.index.vectors import CODE_BYTES, Codes, TermVectors, codes_of, proj
 from brimful.kernels import lines as kernels
 from brimful.kernels.lines import NEWLINES
 from brimful.kernels.terms import Members
-from brimful.patterns import compiled
 from brimful.text.kinds import Kind
 from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_in
 from brimful.text.markup import titles_of
@@ -313,7 +313,7 @@ EXTENT_BYTES = 4 << 20
 GAP = b"\n"
 """What stands between two extents on the axis: no word crosses it."""
 
-_BREAK = compiled(rb"\n\s*\n|\n|\s")
+_BREAK = re.compile(rb"\n\s*\n|\n|\s")
 _SEARCHED = 4_096
 
 

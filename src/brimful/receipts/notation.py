@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import types
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -19,7 +20,6 @@ from typing import TYPE_CHECKING, Literal, NewType, TypeVar, Union, cast, get_ar
 
 from brimful.corpus.documents import check_time
 from brimful.errors import FormatError, InputError
-from brimful.patterns import compiled
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -42,7 +42,7 @@ UNLESS_EMPTY = {"written": "unless empty"}
 
 _LARGEST = 2**63 - 1
 _ATOMS = frozenset((int, bool, type(None)))
-_HASH = compiled(r"[0-9a-f]{64}")
+_HASH = re.compile(r"[0-9a-f]{64}")
 _AS_WRITTEN = "use the receipt as it was written"
 
 _RECORDS: set[type] = set()

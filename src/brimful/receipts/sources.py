@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from brimful.corpus.reading import BLOCK_BYTES, read, read_blocks
 from brimful.corpus.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found
 from brimful.errors import BrimfulError
-from brimful.patterns import compiled
 from brimful.receipts.offline import Finding, counter_of, wrong
 from brimful.receipts.receipt import CitedDocument, CitedWindow, Receipt
 from brimful.store.rows import Row
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 Span = tuple[int, int]
 
-_SAID = compiled(rb"\S")
+_SAID = re.compile(rb"\S")
 _BLANK = b" \t\n\r\x0b\x0c"  # what \S leaves out
 _VERBATIM = ("utf-8", "utf-8-bom")
-_MEMBER = compiled(r"#\d{4,}\Z")
+_MEMBER = re.compile(r"#\d{4,}\Z")
 _ALLOWED: tuple[Reason, ...] = ("secret", "binary", "encoding")  # what was let in once may be looked at again
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from brimful.patterns import compiled
-
 if TYPE_CHECKING:
     from brimful.search.columns import CorpusColumns
 
@@ -46,7 +44,7 @@ _LATEST_YEAR = 2_199
 _MONTH = r"(?P<month{}>[^\W\d_]{{3,14}})\.?"
 _DAY = r"(?P<day{}>[0-3]?\d)(?:st|nd|rd|th|\.|er|º|ª)?"
 _YEAR = r"(?P<year{}>1[89]\d\d|2[01]\d\d)"
-_DATE: Final = compiled(
+_DATE: Final = re.compile(
     r"(?<![\w.,/-])(?:"
      r"(?P<year0>1[89]\d\d|2[01]\d\d)(?P<sign>[-/.])(?P<month0>[01]?\d)(?:(?P=sign)(?P<day0>[0-3]?\d))?"
      r"|(?P<day1>[0-3]?\d)\.[ ]?(?P<month1>[01]?\d)\.[ ]?" + _YEAR.format(1)
@@ -147,12 +145,12 @@ def _ordinal(day: int) -> str:
 _MOST_OPTIONS: Final = 16
 _MOST_MESSAGES: Final = 8
 _LEAST_SAID = 3  # words of a part of a message; a whole one says something with two
-_OPTION = compiled(r"(?<![\w-])(?:--[A-Za-z]\w*(?:-\w+)*|-[A-Za-z]\w*(?:-\w+)+)(?![\w-])")
-_MESSAGE = compiled(
+_OPTION = re.compile(r"(?<![\w-])(?:--[A-Za-z]\w*(?:-\w+)*|-[A-Za-z]\w*(?:-\w+)+)(?![\w-])")
+_MESSAGE = re.compile(
     r"(?<!\w)\w{0,100}(?:Error|Exception|Warning|error|ERROR|warning|fatal|panic)(?:\[\w{1,20}\])?:[ \t]+"
     r"(\S[^\n]{2,300})"
 )
-_VARIES = compiled(r"[\"'`\u2018-\u201f\u00ab\u00bb()\[\]{}<>:;,=/\\|]|\.(?=\s|$)|\S*\d\S*")
+_VARIES = re.compile(r"[\"'`\u2018-\u201f\u00ab\u00bb()\[\]{}<>:;,=/\\|]|\.(?=\s|$)|\S*\d\S*")
 
 
 def options_in(text: str) -> tuple[str, ...]:
@@ -182,7 +180,7 @@ def messages_in(text: str) -> tuple[str, ...]:
 
 # ---- definitions: Does a question ask where something is defined?
 
-_WHERE = compiled(
+_WHERE = re.compile(
     r"(?s:\b(?:where|wo|où|dónde|donde|dove|waar|which (?:file|module|package))\b.{1,200}?)"
     r"\b(defined|implemented|declared|definiert|implementiert|deklariert|défini|implémenté|define|definid[oa]|definit[oa]"
     r"|gedefinieerd)\b|\b(definition|implementation|declaration) of\b",
@@ -209,7 +207,7 @@ def asking_where(text: str) -> bytes:
 _MOST_FRAMES: Final = 32
 _LONGEST_PATH = 400
 _LARGEST = 8 << 20  # bytes of a file whose lines are counted
-_FRAME = compiled(
+_FRAME = re.compile(
     r"File \"(?P<quoted>[^\"\n]{1,400})\", line (?P<line1>\d{1,7})"
     r"|(?<![\w./\\-])(?P<path>[\w.@/\\-]{1,400}\.[A-Za-z]\w{0,5})(?::(?P<line2>\d{1,7})\b|\((?P<line3>\d{1,7})\))"
 )

@@ -18,7 +18,6 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.kernels.runs import mark_lines
-from brimful.patterns import compiled
 
 ONE: Final = 1_000
 """What an ordinary file counts, in thousandths."""
@@ -41,7 +40,7 @@ class Prior:
 
 def _prior(name: str, thousandths: int, pattern: str, asked_by: str, *, hints: str) -> Prior:
     words = frozenset(asked_by.encode().split())
-    return Prior(name, thousandths, compiled(pattern, re.IGNORECASE), words, tuple(hints.encode().split()), pattern)
+    return Prior(name, thousandths, re.compile(pattern, re.IGNORECASE), words, tuple(hints.encode().split()), pattern)
 
 
 _PRIORS: Final = (
@@ -109,17 +108,17 @@ _PRIORS: Final = (
 )
 
 
-SOURCE: Final = Prior("source code, beside manuals", 880, compiled(r"(?!)"), frozenset(), ())
+SOURCE: Final = Prior("source code, beside manuals", 880, re.compile(r"(?!)"), frozenset(), ())
 """A source, where a question asks how something is done or what it is, and the corpus has prose that may tell it."""
 
-_ASKS_HOW = compiled(
+_ASKS_HOW = re.compile(
     r"\W*(?:(?:how (?:do|can|to|should|could|would)|can i|is (?:it possible|there a way)|what (?:is|are)"
     r"|wie (?:kann|mache?|geht|lasse|lässt|stelle|bekomme|werden|wird)|kann ich|gibt es|was (?:ist|sind)"
     r"|comment|peut-on|qu.est-ce|c[oó]mo|se puede|qu[eé] (?:es|son)|come (?:si|posso)|(?:che )?cosa|o que"
     r"|hoe|wat (?:is|zijn)|как|что такое|можно ли)\b|如何|怎么|怎样|什么是)",
     re.IGNORECASE,
 )
-_ABOUT_CODE = compiled(
+_ABOUT_CODE = re.compile(
     r"\b(?:functions?|class(?:es)?|methods?|code|sources?|implement\w*|defined?|definition|call(?:s|ed)|raises?d?"
     r"|Funktion|Klasse|Methode|Quelltext|fonction|classe|méthode|función|clase|método|funzione|metodo|função)\b",
     re.IGNORECASE,
@@ -137,12 +136,12 @@ def asks_how(text: str) -> bool:
     return _ASKS_HOW.match(text) is not None and _ABOUT_CODE.search(text) is None
 
 
-TRANSLATION: Final = Prior("translation", 500, compiled(r"(?!)"), frozenset(), ())
+TRANSLATION: Final = Prior("translation", 500, re.compile(r"(?!)"), frozenset(), ())
 """A document that is there in the language of the question too."""
 
 # A language in a path: `en-US/`, `pt_BR/`, `de/`, `guide.fr.md`.
 _CODE = rb"([a-z]{2})(?:[-_][A-Za-z]{2,4})?(?=%b)"
-_FOLDER, _ENDING = (compiled(_CODE % close) for close in (rb"/", rb"\."))
+_FOLDER, _ENDING = (re.compile(_CODE % close) for close in (rb"/", rb"\."))
 _KEPT_LANGUAGES = 8
 _KEPT_COUNTS = 64
 

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import SettingError, choose
-from brimful.patterns import compiled
 from brimful.settings import Filters
 from brimful.text.kinds import Kind
 from brimful.text.terms import QueryTerm, query_terms
@@ -27,8 +26,8 @@ from brimful.text.terms import QueryTerm, query_terms
 MOST_FILTERS: Final = 64
 """What stands beyond is literal text."""
 
-_WILD = compiled(r"[*?\[]")
-_TIME = compiled(
+_WILD = re.compile(r"[*?\[]")
+_TIME = re.compile(
     r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2})"
     r"(?:[T ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?P<fraction>\.[0-9]{1,9})?)?"
     r"(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?)?)?"
@@ -180,10 +179,10 @@ _CLOSERS = {
 _OPENERS = "".join(_CLOSERS)
 _OPENING = frozenset(_OPENERS)
 _CLOSING = {
-    opener: compiled(f"[{closers}]" + (f"(?!{_SPACED})" if opener == '"' else ""))
+    opener: re.compile(f"[{closers}]" + (f"(?!{_SPACED})" if opener == '"' else ""))
     for opener, closers in _CLOSERS.items()
 }
-_MARK = compiled(
+_MARK = re.compile(
     r"(?<!\S)(?P<filter>(?P<without>-?)(?P<name>path|kind|after|before):"
     r"(?:(?:\"(?P<quoted>[^\"\n]{1,1000})\"|“(?P<curled>[^”\n]{1,1000})”)(?![^\s,;.?!)])"
     rf"|(?P<plain>[^\s{_OPENERS}]\S{{0,999}})(?!\S)))"
@@ -191,8 +190,8 @@ _MARK = compiled(
     rf"|(?<!{_SPACED})(?P<straight>\")(?=[^\s\"])|(?P<opener>[{_OPENERS.replace(chr(34), '')}])"
     r"|(?P<opening>(?<![\w*])\*+(?=\w))|(?<=\w)(?P<star>\*)(?![\w*])"
 )
-_DASH_PAIRS = compiled(r"\w-(?=[\s,.;:!?)]|$)|\n")  # a dash that closes an aside, or a line's end
-_OPTION = compiled(r"[A-Za-z](?!\w)")
+_DASH_PAIRS = re.compile(r"\w-(?=[\s,.;:!?)]|$)|\n")  # a dash that closes an aside, or a line's end
+_OPTION = re.compile(r"[A-Za-z](?!\w)")
 _JOINTS = frozenset((b" ", b"-", "\u2010".encode(), "\u2011".encode()))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimful.index.segments import Numbers
-from brimful.patterns import compiled
 from brimful.search.mentions import asking_where, options_in
 from brimful.search.priors import asks_how
 from brimful.search.query import AskedTerm, Query
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
-_CAMEL = compiled(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
-_BEGINS = compiled(rb"(?:\A|[.!?:\n])\W*\Z")
+_CAMEL = re.compile(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
+_BEGINS = re.compile(rb"(?:\A|[.!?:\n])\W*\Z")
 
 
 class Reading:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as new
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from brimful.corpus.documents import Hit, known_hits
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors, best_of_all
-from brimful.patterns import compiled
 from brimful.search.columns import NO_WORD, CorpusColumns, Ids, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
 from brimful.search.legs import side_by_side
@@ -121,8 +121,8 @@ LEAST_BESIDE = 800_000
 """Units whose codes take so long to compare that a thread for it gains something: two on one core slow each other."""
 _LEAST_PART = 3
 """Characters of a part of a word that means the same elsewhere."""
-_LETTERS_AND_DIGITS = compiled(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
-_RUN = compiled(rb"[a-z]+|[0-9]+")
+_LETTERS_AND_DIGITS = re.compile(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
+_RUN = re.compile(rb"[a-z]+|[0-9]+")
 _LEAST_BLOCKS = 400
 _RECENT = 500  # thousandths
 

@@ -24,7 +24,6 @@ from brimful.kernels import Places
 from brimful.kernels.names import NamePart, WordsOfPaths, add_names, share_names
 from brimful.kernels.question import ChosenUnits, WordsInUnits
 from brimful.kernels.terms import find_rows, smallest_words
-from brimful.patterns import compiled
 from brimful.text.terms import Names, terms_of
 
 if TYPE_CHECKING:
@@ -121,23 +120,23 @@ _FOLDER_SHARE: Final = 0.5
 _GAP = 3  # bytes between two words of a run
 _MOST_DEFINITIONS = 400  # lines and units that are read to see which name they define
 _LONGEST_HEAD = 300
-_DEFINED = compiled(
+_DEFINED = re.compile(
     rb"(?:def|class|function\*?|fn|func|fun|struct|interface|impl|trait|enum|module|namespace|sub|proc|procedure|macro"
     rb"|union|protocol|extension|object|record|defmodule|defp|defmacro|contract|type|macro_rules!)"
     rb"[ \t]+(?:\([^)\n]{0,80}\)[ \t]*|class[ \t]+)?([A-Za-z_$\x80-\xff][\w$\x80-\xff]*(?:(?:\.|::)[\w$\x80-\xff]+)*)"
 )
 # What stands before an option in a line that says what it does: nothing but markup, its short form, or the call of
 # a library that reads command lines. The signs of manual pages are taken out first.
-_LISTED = compiled(
+_LISTED = re.compile(
     rb"(?:.*\b(?i:add_argument|add_option|option|flag|arg)(?:\(|::))?[^A-Za-z0-9]*"
     rb"(?:-\w(?:[ =][^A-Za-z0-9\s]?[A-Z]+)?[^A-Za-z0-9]+)?"
 )
-_ROFF = compiled(rb"\A\.\w+ (?:(?:Fl|Op|Ic) )*|\\f.")
+_ROFF = re.compile(rb"\A\.\w+ (?:(?:Fl|Op|Ic) )*|\\f.")
 # What may stand before a name that a line defines: types, modifiers, the object it is put on.
-_TYPED = compiled(rb"[ \t]*[\w$&*:<>,.\[\] \t~]*")
-_CALLED = compiled(rb"\b(?:return|await|yield|new|throw|else|if|while|case|in|not|and|or|goto|delete|typeof)[ \t]+$")
-_BODY = compiled(rb"[ \t]*(?:<[^<>\n]{0,80}>)?\([^;{}]{0,600}\)[^;{}()=]{0,80}(?:\{|=>)")
-_VALUE = compiled(
+_TYPED = re.compile(rb"[ \t]*[\w$&*:<>,.\[\] \t~]*")
+_CALLED = re.compile(rb"\b(?:return|await|yield|new|throw|else|if|while|case|in|not|and|or|goto|delete|typeof)[ \t]+$")
+_BODY = re.compile(rb"[ \t]*(?:<[^<>\n]{0,80}>)?\([^;{}]{0,600}\)[^;{}()=]{0,80}(?:\{|=>)")
+_VALUE = re.compile(
     rb"[ \t]*(?::[^=\n]{0,80})?=[ \t]*(?:async[ \t]+)?(?:function\b|class\b|\(|\w+[ \t]*=>|lambda\b)"
     rb"|[ \t]*:[ \t]*(?:async[ \t]+)?function\b"
 )
@@ -253,7 +252,7 @@ def _name(line: bytes) -> bytes:
 
 # A line that only leads elsewhere in the corpus: an item or a row that is one link to a place of this page or to
 # a page beside it, an entry with dots up to a page number, a directive that lists pages.
-_LEADS = compiled(
+_LEADS = re.compile(
     rb"\s*(?:[-*+|]|\d+[.)])?\s*(?:\d+(?:\.\d+)*\.?\s+)?(?:"
     rb"\[[^\]\n]*\]\((?:#|(?!\w+:|//)[^)\s#]*\.(?:md|markdown|rst|html?|txt|adoc)\b)[^)\n]*\)"
     rb"|:(?:ref|doc|any):`[^`\n]*`|`[^`\n]+`_{1,2}"
@@ -263,13 +262,13 @@ _LEADS = compiled(
 )
 
 
-_MAY_LEAD = compiled(rb"`|\]\(|::|\.{4}|(?:\. ){4}")
+_MAY_LEAD = re.compile(rb"`|\]\(|::|\.{4}|(?:\. ){4}")
 """The signs of which each line has one that leads elsewhere."""
 
 
 _LONGEST_ENTRY = 200
-_ITEM = compiled(rb"\s*(?:[-*+]|\xe2\x80\xa2|\d+[.)]|\d+(?:\.\d+)+\.?)\s")
-_TITLE_WORDS = compiled(rb"[0-9A-Za-z\x80-\xff]+")
+_ITEM = re.compile(rb"\s*(?:[-*+]|\xe2\x80\xa2|\d+[.)]|\d+(?:\.\d+)+\.?)\s")
+_TITLE_WORDS = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 
 
 def _leads_elsewhere(text: bytes) -> bool:
@@ -432,7 +431,7 @@ class PathNames:
 
 # ---- repeats: Which units say again what better ones have said?
 
-_NUMBERED = compiled(rb"\w*\d\w*")
+_NUMBERED = re.compile(rb"\b\w*\d\w*")
 _SHOWN = 3  # of units that say the same
 _LOOKED_AT = 400  # of the best places
 _SIZE, _IS_RECORD = 1, 2  # of what is said of such a place, behind its document

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,7 +14,6 @@ from math import log
 from typing import Final, Literal, Protocol
 
 from brimful.errors import SettingError
-from brimful.patterns import compiled
 from brimful.search.query import AskedTerm, Query
 from brimful.text.bpe import lowest_token
 from brimful.text.stems import NO_LANGUAGE, STOP_WORDS, stems_by_language
@@ -249,7 +249,7 @@ _LINKS = (b"", b"s", b"es", b"n", b"en", b"er", b"e")
 _POSSESSIVES = (b"'s", "\u2019s".encode(), b"'")
 _LONGER_BY = 8  # characters; no inflection adds more
 _LONGEST_SPLIT = 32
-_LETTERS = compiled(r"[^\W\d_]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,18 @@ in ~/.pgpass or PGPASSWORD; one in an address is used, and never shown.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from brimful.errors import InputError
-from brimful.patterns import compiled
 
 _SCHEMES = ("postgresql", "postgres")
 _MAIN, _SCHEMA = "main", "brimful"
-_NAME = compiled(r"[a-z_][a-z0-9_]{0,40}")
-_CORPUS = compiled(r"\S(?:.{0,98}\S)?")
-_SECRET = compiled(r"(?i)(^|[?&])((?:ssl)?password)=[^&]*")
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
+_CORPUS = re.compile(r"\S(?:.{0,98}\S)?")
+_SECRET = re.compile(r"(?i)(^|[?&])((?:ssl)?password)=[^&]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,7 @@ kept up to a size in bytes.
 
 from __future__ import annotations
 
-import ctypes
 import json
-import mmap
-import os
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -481,94 +477,6 @@ class Room:
             return [found[key] for key in keys]
 
         return kept
-
-
-_MOST_HEAPS = -8  # M_ARENA_MAX of glibc
-_GIVE_BACK_FROM = ((-1, 256 << 20), (-3, 32 << 20))  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
-_FREE_BYTES = 32 << 20
-"""So much that is free is worth the milliseconds that it takes to give it back."""
-_FREE_SHARE = 5
-"""If it is more than one byte of so many: what the next question needs again takes as long to get back."""
-
-
-_GROWN_BYTES = 24 << 20
-"""So much more is resident than when the allocator was last asked, before it is asked again.
-
-What it counts as free stays free when it is given back, so how much is resident has to say whether anything came to it.
-A question over a gigabyte works in some 12 MB; given back and fetched again they take a sixth of its time.
-"""
-_resident = [0]  # bytes, when it was asked, or the fewest since
-
-
-def give_back() -> None:
-    """Give memory back to the system that the allocator holds though nobody uses it, where it is much.
-
-    A question over a gigabyte makes columns of a hundred megabytes and lets go of them; between what stays, the C
-    library of Linux keeps their pages. Where there is another one, nothing happens.
-    """
-    if (system := _allocator()) is None:
-        return
-    resident = _resident_bytes()
-    if resident - _resident[0] >= _GROWN_BYTES or not resident:
-        if system.mallinfo2().free > max(_FREE_BYTES, resident // _FREE_SHARE):
-            system.malloc_trim(0)
-            resident = _resident_bytes()
-        _resident[0] = resident
-    else:
-        _resident[0] = min(_resident[0], resident)
-
-
-def _resident_bytes() -> int:
-    """How much of this process lies in memory; 0 where nobody tells."""
-    try:
-        with open("/proc/self/statm", "rb", buffering=0) as told:  # noqa: PTH123  (a path object takes as long again)
-            return int(told.read(256).split()[1]) * mmap.PAGESIZE
-    except OSError:
-        return 0
-
-
-def share_memory() -> None:
-    """Let all threads that begin from now on take memory from one heap.
-
-    The C library of Linux gives each thread a heap of its own, and what is free in one is of no use in another: a
-    thread that indexes beside one that reads takes a fifth more. It holds for the whole process, so a program says it,
-    no library. Where the environment says how many heaps there are, or the C library is another, nothing happens.
-    """
-    if (system := _allocator()) is not None and "MALLOC_ARENA_MAX" not in os.environ:
-        system.mallopt(_MOST_HEAPS, 1)
-
-
-def keep_memory() -> None:
-    """Let little that is free be given back: only the largest arrays. The rest is used again without being cleared.
-
-    For a process that ends with one answer, which is for a program to say. Where the C library is another than
-    glibc, nothing happens.
-    """
-    if (system := _allocator()) is not None and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
-        for option, size in _GIVE_BACK_FROM:
-            system.mallopt(option, size)
-        share_memory()
-        _resident[0] = 1 << 62
-
-
-class _Allocated(ctypes.Structure):
-    """What glibc tells of its memory; only one of the numbers matters."""
-
-    _fields_ = (("before", ctypes.c_size_t * 8), ("free", ctypes.c_size_t), ("top", ctypes.c_size_t))
-
-
-@cache
-def _allocator() -> Any:
-    if not sys.platform.startswith("linux"):
-        return None
-    system = ctypes.CDLL(None)
-    try:
-        system.mallinfo2.restype, system.mallinfo2.argtypes = _Allocated, ()
-        system.malloc_trim.argtypes = (ctypes.c_size_t,)
-        system.mallopt.argtypes = (ctypes.c_int, ctypes.c_int)
-    except AttributeError:  # another C library, or an older one
-        return None
-    return system
 
 
 # ---- shelf: Which blobs does a segment have, and are they what was written? The ones read last are kept.

@@ -32,7 +32,7 @@ from brimful.index.embedders import Embedder, check_same_model
 from brimful.index.vectors import Bytes
 from brimful.store import remembered
 from brimful.store.address import Place
-from brimful.store.format import BlobReader, ChangedError, Cursor, Value, check_seal, give_back, seal_of
+from brimful.store.format import BlobReader, ChangedError, Cursor, Value, check_seal, seal_of
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.remembered import KnownVectors
 from brimful.store.snapshot import (
@@ -505,7 +505,6 @@ class Store(ABC):
                     if chosen:
                         merge(cursor, chosen)
                         self._finish(cursor, touched=())
-                give_back()  # memory, between what eight segments have left behind
             self._give_back()
 
     @contextmanager

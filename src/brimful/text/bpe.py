@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, final
 from unicodedata import category, normalize
 
 from brimful.errors import MissingPartError, install
-from brimful.patterns import compiled
 from brimful.text import joints as fitting
 from brimful.text import token_tables
 from brimful.text.joints import is_joint, last_joint, next_joint, words
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
 _LONG_S = "'\u017f"
 """What is looked for: an apostrophe and a long s."""
 
-_CONTRACTION = compiled("'(?:[sS\u017f]|[tT]|[rR][eE]|[vV][eE]|[mM]|[lL][lL]|[dD])")
-_HAN = compiled(
+_CONTRACTION = re.compile("'(?:[sS\u017f]|[tT]|[rR][eE]|[vV][eE]|[mM]|[lL][lL]|[dD])")
+_HAN = re.compile(
     "[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufad9"
     "\U00016fe2\U00016fe3\U00016ff0\U00016ff1\U00020000-\U000323af]"
 )

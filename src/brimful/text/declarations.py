@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from brimful.patterns import compiled
 from brimful.text.masking import Brackets
 
 # ---- rules: How does a definition begin, in each language whose definitions begin with a word of their own?
@@ -296,8 +295,8 @@ def heads_in(source: Source, rule: _Rule) -> list[Head]:
     return heads
 
 
-_RECEIVER = compiled(rb"(?<![\w\x80-\xff])([A-Za-z_\x80-\xff][\w\x80-\xff]*+)(?:\[[^\[\]]*+\])?[ \t]*+\)")
-_GO_TYPE = compiled(rb"[ \t]*(?:\[[^\]\n]*\][ \t]*)?(struct|interface)\b")
+_RECEIVER = re.compile(rb"(?<![\w\x80-\xff])([A-Za-z_\x80-\xff][\w\x80-\xff]*+)(?:\[[^\[\]]*+\])?[ \t]*+\)")
+_GO_TYPE = re.compile(rb"[ \t]*(?:\[[^\]\n]*\][ \t]*)?(struct|interface)\b")
 
 
 def _receiver(found: re.Match[bytes]) -> str:
@@ -330,7 +329,7 @@ def _kind_and_name(
     return kind, _plain_name(name, last.decode(), language)
 
 
-_IMPL = compiled(
+_IMPL = re.compile(
     r"(?:<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)?\s*+(?:.*?\bfor\s+(?!<))?(?:[&*]|mut\s|dyn\s|'\w+\s|!)*\s*+([\w:]+|\(|\[)",
     re.DOTALL,
 )
@@ -364,7 +363,7 @@ def _plain_name(name: str, word: str, language: str) -> str:
 
 # Where do head and body end?
 
-_SIGN = compiled(rb"[({\[;=\n}]")
+_SIGN = re.compile(rb"[({\[;=\n}]")
 
 
 def _braces(source: Source, head: Head) -> tuple[int, int]:
@@ -403,10 +402,10 @@ def _semicolon_after(code: bytes, pairs: Brackets, position: int) -> int:
     return line_end(code, position)
 
 
-_VALUE_SIGN = compiled(rb"[({\[;)\]}]")
-_GOES_ON = compiled(rb"(?:[,:=(|&+.<]|->|=>|\b(?:extends|with|where|by|throws|implements|is))[ \t\r]*\Z")
-_GOES_ON_BELOW = compiled(rb"\s*+(?:[{:=?.|&)]|->|where\b|by\b|extends\b|with\b|throws\b|async\b)")
-_GOES_ON_BELOW_GO = compiled(rb"(?!)")
+_VALUE_SIGN = re.compile(rb"[({\[;)\]}]")
+_GOES_ON = re.compile(rb"(?:[,:=(|&+.<]|->|=>|\b(?:extends|with|where|by|throws|implements|is))[ \t\r]*\Z")
+_GOES_ON_BELOW = re.compile(rb"\s*+(?:[{:=?.|&)]|->|where\b|by\b|extends\b|with\b|throws\b|async\b)")
+_GOES_ON_BELOW_GO = re.compile(rb"(?!)")
 
 
 def _lines(source: Source, head: Head) -> tuple[int, int]:
@@ -440,9 +439,9 @@ def _lines(source: Source, head: Head) -> tuple[int, int]:
     return end, end
 
 
-_IS_TYPE = compiled(rb"\b(?:interface|struct)[ \t]*\Z")
-_OPERATOR = compiled(rb"(?:[-+*/%&|=<>,.?:({\[]|\b(?:else|and|or|in|is|as|if|yield|match|throw|return))[ \t\r]*\Z")
-_OPERATOR_BELOW = compiled(rb"\s*+(?:[-+*/%&|=.?:)\]}]|else\b|and\b|or\b|as\b|catch\b|finally\b|with\b|match\b)")
+_IS_TYPE = re.compile(rb"\b(?:interface|struct)[ \t]*\Z")
+_OPERATOR = re.compile(rb"(?:[-+*/%&|=<>,.?:({\[]|\b(?:else|and|or|in|is|as|if|yield|match|throw|return))[ \t\r]*\Z")
+_OPERATOR_BELOW = re.compile(rb"\s*+(?:[-+*/%&|=.?:)\]}]|else\b|and\b|or\b|as\b|catch\b|finally\b|with\b|match\b)")
 
 
 def _expression_end(source: Source, head: Head, position: int) -> int:
@@ -470,8 +469,8 @@ def _expression_end(source: Source, head: Head, position: int) -> int:
     return trimmed(code, head.start, line_end(code, position))
 
 
-_EXPRESSION_SIGN = compiled(rb"[({\[\n;)\]}]")
-_NEXT_WORDS = compiled(rb"\n(?:[ \t\r]*+\n)*+([ \t]*+)(?=\S)")
+_EXPRESSION_SIGN = re.compile(rb"[({\[\n;)\]}]")
+_NEXT_WORDS = re.compile(rb"\n(?:[ \t\r]*+\n)*+([ \t]*+)(?=\S)")
 
 
 def _semicolon(source: Source, head: Head) -> tuple[int, int]:
@@ -528,7 +527,7 @@ def _grouped(source: Source, head: Head) -> list[Found]:
     return found
 
 
-_GROUP_LINE = compiled(rb"[ \t\r]*+((?:[A-Za-z_\x80-\xff][\w\x80-\xff]*+(?:[ \t]*,[ \t]*(?=\w))?)*+)")
+_GROUP_LINE = re.compile(rb"[ \t\r]*+((?:[A-Za-z_\x80-\xff][\w\x80-\xff]*+(?:[ \t]*,[ \t]*(?=\w))?)*+)")
 
 
 def line_end(code: bytes, position: int) -> int:

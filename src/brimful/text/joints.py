@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from brimful.errors import BudgetError, DocumentError, SpanError
-from brimful.patterns import compiled
 from brimful.text.spans import back_to_code_point
 
 if TYPE_CHECKING:
@@ -36,18 +35,10 @@ LETTER = (
 )
 AFTER_LETTER = r"\n0-9,.;:!?)\]}\"、。，；：！？」）"
 BEFORE_SPACE = r"[^\s\u2581>]"
-
-
-def _joints(letter: str, after_letter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What a joint stands behind, and all up to the last such place."""
-    joint = rf"{BEFORE_SPACE}(?= )|(?!h[0-9])[{letter}](?=[{after_letter}])"
-    return compiled(joint), compiled(rf"(?s:.*)(?:{joint})")
-
-
-_JOINT, _LAST = _joints(LETTER, AFTER_LETTER)
-# The same of a text in ASCII: compiled in a tenth of the time.
-_ASCII_JOINT, _ASCII_LAST = _joints("A-Za-z", r"\n0-9,.;:!?)\]}\"")
-_WORD = compiled(r" *[^ ]*(?:(?<=[\s\u2581>]) +[^ ]*)*")
+# What a joint stands behind, and all up to the last such place.
+_JOINT = re.compile(rf"{BEFORE_SPACE}(?= )|(?!h[0-9])[{LETTER}](?=[{AFTER_LETTER}])")
+_LAST = re.compile(rf"(?s:.*)(?:{_JOINT.pattern})")
+_WORD = re.compile(r" *[^ ]*(?:(?<=[\s\u2581>]) +[^ ]*)*")
 
 
 def next_joint(text: str, position: int = 0) -> int:
@@ -56,7 +47,7 @@ def next_joint(text: str, position: int = 0) -> int:
     >>> next_joint("to the brim"), next_joint("brimful")
     (2, 0)
     """
-    joint = (_ASCII_JOINT if text.isascii() else _JOINT).search(text, position)
+    joint = _JOINT.search(text, position)
     return joint.end() if joint else 0
 
 
@@ -66,7 +57,7 @@ def last_joint(text: str) -> int:
     >>> last_joint("to the brim")
     6
     """
-    joint = (_ASCII_LAST if text.isascii() else _LAST).match(text)
+    joint = _LAST.match(text)
     return joint.end() if joint else 0
 
 

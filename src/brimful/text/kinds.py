@@ -8,7 +8,6 @@ from typing import Literal
 
 from brimful.kernels import lines as kernels
 from brimful.kernels.runs import Anchors
-from brimful.patterns import compiled
 
 Kind = Literal["prose", "code", "data"]
 
@@ -165,15 +164,15 @@ _INTERPRETERS = (
     (b"pwsh", "powershell"),
     (b"sh", "bash"),
 )
-_JSON_START = compiled(rb'\s*(?:\{\s*(?:"|\}|$)|\[\s*(?:[\[{"\d\]tfn-]|$))')
-_STAMP = compiled(
+_JSON_START = re.compile(rb'\s*(?:\{\s*(?:"|\}|$)|\[\s*(?:[\[{"\d\]tfn-]|$))')
+_STAMP = re.compile(
     rb"(?:<\d{1,3}>\d? ?)?[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[.,]?\d* "
     rb"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d"
     rb"|[IWEF]\d{4} \d\d:\d\d:\d\d|\d{10}(?:\.\d+|\d{3})?[\] ]"
     rb"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:)|\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b[\]: ]"
 )
 _CPP_SIGNS = Anchors((b"class ", b"namespace ", b"template", b"public:", b"std::"))
-_CPP = compiled(
+_CPP = re.compile(
     rb"\n[ \t]*(?:class \w|namespace \w|template ?<|public:)"
 )  # a newline is found faster than a line's start
 _CODE_WORDS = (
@@ -183,7 +182,7 @@ _CODE_WORDS = (
 # Before a language's pattern is tried, which takes a step for each byte, one of its signs must stand in the text: these
 # are in small letters.
 _GUESSES: tuple[tuple[str, tuple[bytes, ...], re.Pattern[bytes]], ...] = tuple(
-    (name, signs, compiled(pattern, re.MULTILINE))
+    (name, signs, re.compile(pattern, re.MULTILINE))
     for name, signs, pattern in (
         ("php", (b"<?php",), rb"^<\?php"),
         (
@@ -291,11 +290,11 @@ def _whole_lines(head: bytes, *, complete: bool) -> list[bytes]:
     return [line for line in lines if line and not line.isspace()]
 
 
-_DIRECTIVE = compiled(rb"\n\.\. (?:[\w+-]+(?::[\w+-]+)*::|_[^\n]+:)")
-_UNDERLINE = compiled(rb"\n([=~^\"'`*+-])\1{2,}[ \t\r]*\n")
-_ROLE = compiled(rb":[\w.+-]+(?::[\w.+-]+)*:`")
-_QUOTED = compiled(rb'"[^"]*"')
-_SEPARATED = compiled(rb"[\t,;|]")
+_DIRECTIVE = re.compile(rb"\n\.\. (?:[\w+-]+(?::[\w+-]+)*::|_[^\n]+:)")
+_UNDERLINE = re.compile(rb"\n([=~^\"'`*+-])\1{2,}[ \t\r]*\n")
+_ROLE = re.compile(rb":[\w.+-]+(?::[\w.+-]+)*:`")
+_QUOTED = re.compile(rb'"[^"]*"')
+_SEPARATED = re.compile(rb"[\t,;|]")
 
 
 def _may_be_data(head: bytes) -> bool:

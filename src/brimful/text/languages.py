@@ -12,7 +12,6 @@ from functools import lru_cache
 import numpy as np
 
 from brimful.kernels.sources import close_lines
-from brimful.patterns import compiled
 from brimful.text.declarations import REACH, Found, Head, Source, family_of, heads_in, line_end, rule_of, trimmed
 from brimful.text.masking import Indentation, Masked
 
@@ -51,12 +50,12 @@ _GOING_ON = {
     "ocaml": rb"\||sig\b|struct\b|object\b|fun\b|\)|\]|\}",
 }
 _CLOSERS = {
-    "ruby": compiled(rb"[ \t]*+end\b"),
-    "lua": compiled(rb"[ \t]*+end\b"),
-    "elixir": compiled(rb"[ \t]*+end\b"),
-    "julia": compiled(rb"[ \t]*+end\b"),
-    "bash": compiled(rb"[ \t]*+[})]"),
-    "ocaml": compiled(rb"[ \t]*+end\b"),
+    "ruby": re.compile(rb"[ \t]*+end\b"),
+    "lua": re.compile(rb"[ \t]*+end\b"),
+    "elixir": re.compile(rb"[ \t]*+end\b"),
+    "julia": re.compile(rb"[ \t]*+end\b"),
+    "bash": re.compile(rb"[ \t]*+[})]"),
+    "ocaml": re.compile(rb"[ \t]*+end\b"),
 }
 
 
@@ -131,7 +130,7 @@ def _outer_let(code: bytes, heads: list[Head], lines: Indentation) -> list[Head]
     return kept
 
 
-_OPENS_MODULE = compiled(rb"\b(?:struct|sig)\b")
+_OPENS_MODULE = re.compile(rb"\b(?:struct|sig)\b")
 
 
 def _joined(found: list[Found]) -> list[Found]:
@@ -148,7 +147,7 @@ def _joined(found: list[Found]) -> list[Found]:
 
 # ---- forms: Which definitions do Lisps, configuration and build files hold?
 
-_LISP = compiled(
+_LISP = re.compile(
     rb"\n(?P<head>[(](?P<word>(?:[\w.*+!?-]+/)?(?:def|cl-def|define|ert-def|use-package|ns\b|in-ns\b)[^\s()\[\]\"]*+)\s++"
     rb"(?:\^(?:\{(?:[^{}]++|\{[^{}]*+\})*+\}|[\w:.-]++)\s*+)*+(?P<name>\(?(?:setf\s+)?'?[^\s()\[\]{}\"';][^\s()\[\]{}\";]*+|\(\([^\s()]++))"
 )
@@ -159,13 +158,13 @@ _LISP_KINDS = (
     ("module", ("package", "module", "ns", "system", "library")),
 )
 _NOT_LISP = frozenset(b"define-key define-abbrev default defaults".split())
-_YAML = compiled(
+_YAML = re.compile(
     rb"\n(?P<blanks>[ ]*+)(?:(?P<item>-(?=[ \r\n]|\Z))"
     rb"|(?P<name>[\w\"'./$<*-][^\n:#{}\[\],]*+)[ \t]*:(?=[ \t\r\n]|\Z)(?P<scalar>[ \t]*[|>][-+\d]*[ \t\r]*(?=\n|\Z))?)"
 )
-_TABLE = compiled(rb"\n[ \t]*+(?P<head>\[\[?[ \t]*+(?P<name>[^\]\n]++)\]\]?)")
-_TARGET = compiled(rb"\n(?:(?P<name>[^\s\#:=?+!][^\n:=\#\t]*+)::?(?![=:])|define[ \t]+(?P<define>[\w.$()-]+))")
-_STAGE = compiled(rb"\nFROM[ \t]+(?:--\S+[ \t]+)*+(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<name>\S+))?", re.IGNORECASE)
+_TABLE = re.compile(rb"\n[ \t]*+(?P<head>\[\[?[ \t]*+(?P<name>[^\]\n]++)\]\]?)")
+_TARGET = re.compile(rb"\n(?:(?P<name>[^\s\#:=?+!][^\n:=\#\t]*+)::?(?![=:])|define[ \t]+(?P<define>[\w.$()-]+))")
+_STAGE = re.compile(rb"\nFROM[ \t]+(?:--\S+[ \t]+)*+(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<name>\S+))?", re.IGNORECASE)
 _FORMS = frozenset(("commonlisp", "clojure", "scheme", "elisp", "racket", "yaml", "toml", "ini", "make", "dockerfile"))
 
 
@@ -298,7 +297,7 @@ def _targets(source: Source) -> list[Found]:
     return found
 
 
-_RECIPE = compiled(rb"(?:\n(?:\t[^\n]*+|(?=\n)|[ ]*+(?:ifn?eq|ifn?def|else|endif)[^\n]*+))*+")
+_RECIPE = re.compile(rb"(?:\n(?:\t[^\n]*+|(?=\n)|[ ]*+(?:ifn?eq|ifn?def|else|endif)[^\n]*+))*+")
 
 
 def _stages(source: Source) -> list[Found]:
@@ -343,8 +342,8 @@ _ALIASES = {
     "typescript": "javascript", "tsx": "javascript", "kotlin": "java", "scala": "java", "groovy": "java",
     "ocaml_interface": "ocaml", "fish": "bash",
 }  # fmt: skip
-_INCLUDE = compiled(rb"\#[ \t]*(?:include|import)\b")
-_OPENER = compiled(rb"[({\[]")
+_INCLUDE = re.compile(rb"\#[ \t]*(?:include|import)\b")
+_OPENER = re.compile(rb"[({\[]")
 
 
 def imports_in(source: Source, masked: Masked) -> tuple[tuple[int, int], ...]:

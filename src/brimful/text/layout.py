@@ -14,7 +14,6 @@ import numpy as np
 
 from brimful.kernels import Numbers
 from brimful.kernels.definitions import DEFINITION, find_blocks, nest_blocks
-from brimful.patterns import compiled
 from brimful.text.masking import is_known, mask
 from brimful.text.outline import (
     FILLED,
@@ -46,13 +45,13 @@ _STATEMENTS_AIM = 300
 _DEEPEST = 12
 """Statements nested deeper than this are gathered as if they were at this depth."""
 
-_LINE = compiled(rb"([ \t]*+)([^\r\n]*+)[^\n]*+(?:\n|\Z)")
-_GOES_ON = compiled(
+_LINE = re.compile(rb"([ \t]*+)([^\r\n]*+)[^\n]*+(?:\n|\Z)")
+_GOES_ON = re.compile(
     rb"(?:else|elif|elsif|elseif|except|finally|catch|rescue|ensure|when|case|default|then)\b", re.IGNORECASE
 )
-_CLOSES = compiled(rb"[})\]]|(?:end|fi|done|esac)\w*\b(?![ \t]*[=(.])", re.IGNORECASE)
+_CLOSES = re.compile(rb"[})\]]|(?:end|fi|done|esac)\w*\b(?![ \t]*[=(.])", re.IGNORECASE)
 _OPENS = (b"{", b"begin", b"do")
-_BLANK_LINE = compiled(rb"\n[ \t\r]*+\n")
+_BLANK_LINE = re.compile(rb"\n[ \t\r]*+\n")
 
 
 def outline_code(content: bytes, *, language: str | None = None) -> Outline:
@@ -153,7 +152,7 @@ def _lines(code: bytes, content: bytes) -> list[_Line]:
     return _levelled(code, found)
 
 
-_COMMENT = compiled(rb"(?://|#(?!include|define|if|endif|else|pragma)|--|/\*|\*|;;|%|@\w)")
+_COMMENT = re.compile(rb"(?://|#(?!include|define|if|endif|else|pragma)|--|/\*|\*|;;|%|@\w)")
 
 
 def _levelled(code: bytes, found: list[tuple[int, int, int, int, bytes]]) -> list[_Line]:
@@ -215,12 +214,12 @@ def _section_starts(content: bytes, lines: Sequence[_Line], blocks: Sequence[Blo
 
 # ---- languages without rules
 
-_CLASS = compiled(
+_CLASS = re.compile(
     rb"(?:[\w@\[\]().]+[ \t]+){0,4}?(?:class|struct|interface|enum|trait|impl|module|namespace|union|object|record"
     rb"|protocol|extension|type|package|contract)\b[ \t]*(?P<name>[\w.:]*)",
     re.IGNORECASE,
 )
-_FUNCTION = compiled(
+_FUNCTION = re.compile(
     rb"(?:[\w@\[\]*&<>,.:]+[ \t]+){0,6}?(?:def|func|function|fn|fun|sub|proc|procedure|method|macro|defp|defmacro|task)"
     rb"\b[ \t]*(?P<name>[\w.:?!]*)"
     rb"|(?!(?:if|for|while|switch|catch|else|return|until|with|foreach|elseif|elif|do|try|case|when)\b)"
@@ -344,10 +343,10 @@ _UseKind = Literal["import", "function", "class", "variable"]
 
 _FUNCTIONS = frozenset(("function", "method"))
 _CLASSES = frozenset("class struct enum interface trait impl extension object module type table view".split())
-_NAME = compiled(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*+")
+_NAME = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*+")
 _LEAST_MEMBERS = 2_000  # bytes of a class in which the first member must begin
 # A line that gives a name a value or a type: `limit = 3`, `static int count;`, `let limit: u8 = 3`.
-_VARIABLE = compiled(
+_VARIABLE = re.compile(
     rb"\n(?P<indent>[ \t]*+)(?P<words>(?:[\w<>\[\],.?:&*-]+[ \t]+){0,6}?)[*&]*(?P<name>[A-Za-z_$][\w$]*+)"
     rb"(?P<type>[ \t]*:[ \t]*[^=;\n]{1,80}+)?[ \t]*(?P<sign>(?:=(?![=>])|;)|(?=\r?\n|\Z))"
 )
@@ -462,18 +461,18 @@ def _variables(
             )
 
 
-_MEMBER = compiled(rb"\n([ \t]++)(?=[^\s{}])")
+_MEMBER = re.compile(rb"\n([ \t]++)(?=[^\s{}])")
 
 
 # ---- names that an import binds
 
-_ITEM = compiled(
+_ITEM = re.compile(
     rb"(?P<path>[\w$*\x80-\xff]++(?:(?:\.|::|\\|/|-(?=\w))[\w$*\x80-\xff]++)*+)(?!\s*(?:::|\.|\\)\s*\{)"
     rb"(?:\s+as\s+(?P<alias>[\w$]+)|\s*=>\s*(?P<renamed>\w+))?"
 )
 _SCRIPTS = frozenset(("javascript", "typescript", "tsx"))
-_FROM = compiled(rb"\bfrom\s*[\"'`].*", re.DOTALL)
-_QUOTED = compiled(rb"(?:(?<![\w.])(?P<alias>[\w.]++)[ \t]++)?[\"`](?P<path>[^\"`\n]++)[\"`]")
+_FROM = re.compile(rb"\bfrom\s*[\"'`].*", re.DOTALL)
+_QUOTED = re.compile(rb"(?:(?<![\w.])(?P<alias>[\w.]++)[ \t]++)?[\"`](?P<path>[^\"`\n]++)[\"`]")
 _WORDS = frozenset(
     b"import from package use using static type typeof const let var export extern crate pub local require alias "
     b"qualified open include hiding public final function * _ default global mut self super".split()

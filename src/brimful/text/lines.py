@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 
 from brimful.kernels import lines as kernels
 from brimful.kernels.lines import NEWLINES
-from brimful.patterns import compiled
 from brimful.text.outline import BLANKS, Cuts, Heads
 
 # ---- lines: Where does each line of a text begin, where do its words, and where do its sentences?
@@ -102,9 +102,9 @@ _INDENT = 4  # columns of a tab, and of a level at most
 _HASH, _DASH, _EQUALS, _FENCES = 35, 45, 61, (96, 126)
 _IS_UNDERLINE = np.isin(np.arange(256), list(b"=-~^\"'`#*+:.<>_"))
 _LONGEST_TITLE = 300
-_LETTER_OR_DIGIT = compiled(rb"[A-Za-z0-9\x80-\xff]")
-_ITEM = compiled(rb"(?:[-*+]|\d{1,9}[.)])[ \t]|[#|>]")
-_FRONT = compiled(rb"---[ \t]*\r?\n(?=[\w\"'-]+[ \t]*:)(?:[^\n]*\n){0,300}?---[ \t]*(?:\r?\n|\Z)")
+_LETTER_OR_DIGIT = re.compile(rb"[A-Za-z0-9\x80-\xff]")
+_ITEM = re.compile(rb"(?:[-*+]|\d{1,9}[.)])[ \t]|[#|>]")
+_FRONT = re.compile(rb"---[ \t]*\r?\n(?=[\w\"'-]+[ \t]*:)(?:[^\n]*\n){0,300}?---[ \t]*(?:\r?\n|\Z)")
 # What may stand before the word that begins a definition, and such words; of longer ones the first eight bytes.
 _BEFORE = (
     b"pub", b"export", b"default", b"async", b"public", b"private", b"protected", b"internal", b"static", b"final",

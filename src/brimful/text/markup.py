@@ -15,7 +15,6 @@ import numpy as np
 
 from brimful.kernels import Numbers, marks
 from brimful.kernels.lines import count_speech
-from brimful.patterns import compiled
 from brimful.text import passages
 from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, Title, line_above
 from brimful.text.times import time_of
@@ -24,7 +23,7 @@ from brimful.text.times import time_of
 #
 # Every handler gets the mark that `markup` found and answers where to go on. An underlined title is one heading.
 
-_LETTER = compiled(rb"[A-Za-z0-9\x80-\xff]")
+_LETTER = re.compile(rb"[A-Za-z0-9\x80-\xff]")
 
 
 def _add_heading(reading: Reading, start: int, end: int, level: int, title: bytes) -> int:
@@ -128,7 +127,7 @@ _HEAD_LINES = 10
 """Lines of a page among which its head is looked for."""
 _RUNNING = (3, 10)
 """A line at the head of more pages than this, or of more than one in so many, is the same for all and names none."""
-_WORD = compiled(rb"[A-Za-z\x80-\xff][A-Za-z'\x80-\xff-]*")
+_WORD = re.compile(rb"[A-Za-z\x80-\xff][A-Za-z'\x80-\xff-]*")
 _SMALL_WORD = 4
 """Letters of a word that may be small in a title."""
 _LONGEST_LINE = 90
@@ -201,9 +200,9 @@ _BY_EXTENSION: dict[str, _Format] = {
     "adoc": "asciidoc", "asciidoc": "asciidoc", "asc": "asciidoc", "org": "org", "tex": "latex", "latex": "latex",
     "wiki": "wiki", "mediawiki": "wiki", "man": "roff", "roff": "roff", "mdoc": "roff",
 }  # fmt: skip
-_ROFF_NAME = compiled(r".*\.(?:[1-9][a-z]*|[ln])")
-_ROFF = compiled(rb"(?:[.']\\\"[^\n]*+\n|[ \t\r]*+\n)*+\.(?:TH|Dd|so|SH)\b")
-_MAN = compiled(rb"\s*([\w.:+\[@-]+)\((\w{1,8})\)[ \t]{2,}[^\n]*\1\(\2\)[ \t\r]*\n", re.IGNORECASE)
+_ROFF_NAME = re.compile(r".*\.(?:[1-9][a-z]*|[ln])")
+_ROFF = re.compile(rb"(?:[.']\\\"[^\n]*+\n|[ \t\r]*+\n)*+\.(?:TH|Dd|so|SH)\b")
+_MAN = re.compile(rb"\s*([\w.:+\[@-]+)\((\w{1,8})\)[ \t]{2,}[^\n]*\1\(\2\)[ \t\r]*\n", re.IGNORECASE)
 
 
 def format_of(content: bytes, *, language: str | None, path: str = "") -> _Format:
@@ -350,7 +349,7 @@ def _words(content: bytes, titles: Numbers, at: int) -> bytes:
     return content[titles[at, 3] : titles[at, 4]]
 
 
-_ROFF_SIGNS = compiled(rb"\\f.|\\&|\"")
+_ROFF_SIGNS = re.compile(rb"\\f.|\\&|\"")
 
 
 def _macro_words(content: bytes, titles: Numbers, at: int) -> bytes:
@@ -527,15 +526,15 @@ def _items(form: _Format) -> re.Pattern[bytes]:
 _SAMPLE = 16_384  # bytes in which a chat must show itself
 _LEAST = 3
 _STAMP = rb"\[?(?P<stamp>\d[\d:/., TZAPMapm+-]{3,30})\]?[ \t]*+(?:-[ \t]+)?+"
-_TURN = compiled(
+_TURN = re.compile(
     rb"\n(?:" + _STAMP + rb")?+(?:<[ @+~&%]?(?P<nick>[^>\n]{1,32})>"
     rb"|(?P<speaker>[A-Za-z\x80-\xff][^\n:.!?|<>()\[\]{}#=/\\]{0,31})"
     rb"(?:[ \t]*\((?P<when>[^()\n]{4,40})\))?(?::|\xef\xbc\x9a(?=\S)))(?=[ \t]|(?<=\x9a)|\r?\n)"
 )
-_HEADER = compiled(rb"(?P<name>[A-Za-z][A-Za-z-]{1,40}):[ \t]*(?P<value>[^\n]*(?:\n[ \t]+[^\n]*)*)\n?")
+_HEADER = re.compile(rb"(?P<name>[A-Za-z][A-Za-z-]{1,40}):[ \t]*(?P<value>[^\n]*(?:\n[ \t]+[^\n]*)*)\n?")
 _MAIL_NAMES = frozenset((b"from", b"to", b"subject", b"date", b"cc", b"message-id", b"received", b"return-path"))
-_MBOX = compiled(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{1,200}\n(?=[A-Za-z][A-Za-z-]{1,40}:)")
-_ADDRESS = compiled(r"(?<!\s)\s*+<[^<>]*+>\s*+$")
+_MBOX = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{1,200}\n(?=[A-Za-z][A-Za-z-]{1,40}:)")
+_ADDRESS = re.compile(r"(?<!\s)\s*+<[^<>]*+>\s*+$")
 
 
 @dataclass(frozen=True, slots=True)

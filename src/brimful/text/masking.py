@@ -28,7 +28,6 @@ from brimful.kernels.sources import (
     mask_source,
     pair_brackets,
 )
-from brimful.patterns import compiled
 
 # ---- masking: Which bytes of a source are code, and which are strings and comments?
 #
@@ -164,19 +163,19 @@ _COMPILED = {
 }  # fmt: skip
 # What opens and closes again inside comments that nest.
 _NESTING = {
-    "nested": compiled(rb"/\*|\*/"),
-    "julia": compiled(rb"\#=|=\#"),
-    "haskell": compiled(rb"\{-|-\}"),
-    "ocaml": compiled(rb"\(\*|\*\)"),
-    "lisp": compiled(rb"\#\||\|\#"),
+    "nested": re.compile(rb"/\*|\*/"),
+    "julia": re.compile(rb"\#=|=\#"),
+    "haskell": re.compile(rb"\{-|-\}"),
+    "ocaml": re.compile(rb"\(\*|\*\)"),
+    "lisp": re.compile(rb"\#\||\|\#"),
 }
 _OPENS = frozenset((b"/*", b"#=", b"{-", b"(*", b"#|"))
-_REGEX = compiled(rb"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.){0,100}+\]){1,400}+/")
-_BEFORE_REGEX = compiled(
+_REGEX = re.compile(rb"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.){0,100}+\]){1,400}+/")
+_BEFORE_REGEX = re.compile(
     rb"(?:[=(,:;!&|?{}\[\n>+~^%*-]|\b(?:return|typeof|case|in|of|do|else|when|if|and|or|unless|not))\Z"
 )
-_TEMPLATE = compiled(rb"`|\$\{|[{}]|\\.|\"(?:[^\"\\\n]++|\\.)*+\"?|'(?:[^'\\\n]++|\\.)*+'?|//[^\n]*+|/\*", re.DOTALL)
-_TEMPLATE_TEXT = compiled(rb"(?:[^`\\$]++|\\.|\$(?!\{))*+(?:`|\$\{|\Z)", re.DOTALL)
+_TEMPLATE = re.compile(rb"`|\$\{|[{}]|\\.|\"(?:[^\"\\\n]++|\\.)*+\"?|'(?:[^'\\\n]++|\\.)*+'?|//[^\n]*+|/\*", re.DOTALL)
+_TEMPLATE_TEXT = re.compile(rb"(?:[^`\\$]++|\\.|\$(?!\{))*+(?:`|\$\{|\Z)", re.DOTALL)
 _LONGEST_LIST = 4_000  # bytes of a `%w[…]` of Ruby
 _CLOSERS = {b"[": b"]", b"(": b")", b"{": b"}", b"<": b">"}
 
@@ -350,7 +349,7 @@ def _here_end(content: bytes, found: re.Match[bytes]) -> int:
     return ends[after] if after < len(ends) else 0
 
 
-_LONE_NAME = compiled(rb"\n[ \t]*+([A-Za-z_]\w{0,60}+)[ \t]*+\r?(?=\n|\Z)")
+_LONE_NAME = re.compile(rb"\n[ \t]*+([A-Za-z_]\w{0,60}+)[ \t]*+\r?(?=\n|\Z)")
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from brimful.patterns import compiled
 from brimful.text.outline import BLANKS
 
 _PassageKind = Literal["list", "table", "quotation", "code", "front matter"]
@@ -94,7 +93,7 @@ def trimmed(content: bytes, start: int, end: int) -> int:
     return start + len(content[start:end].rstrip())
 
 
-_FRONT = compiled(rb"(?:---[ \t]*\r?\n(?=[\w\"'-]+[ \t]*:)|\+\+\+[ \t]*\r?\n)")
+_FRONT = re.compile(rb"(?:---[ \t]*\r?\n(?=[\w\"'-]+[ \t]*:)|\+\+\+[ \t]*\r?\n)")
 _LONGEST_FRONT = 20_000
 
 
@@ -129,7 +128,7 @@ def _on_comment(reading: Reading, found: re.Match[bytes]) -> int:
     return close + 3 if close >= 0 else len(reading.text)
 
 
-_NEWLINE = compiled(rb"\n")
+_NEWLINE = re.compile(rb"\n")
 
 
 def _on_rows(reading: Reading, found: re.Match[bytes]) -> int:
@@ -150,7 +149,7 @@ def _on_rows(reading: Reading, found: re.Match[bytes]) -> int:
     return _add_passage(reading, start, end, "table", lead, parts)
 
 
-_TABLE_RULE = compiled(rb"[ \t]*[|+][ \t:|+=-]*[-=][ \t:|+=-]*\r?(?=\n|\Z)")
+_TABLE_RULE = re.compile(rb"[ \t]*[|+][ \t:|+=-]*[-=][ \t:|+=-]*\r?(?=\n|\Z)")
 
 
 def _on_simple(reading: Reading, found: re.Match[bytes]) -> int:
@@ -291,7 +290,7 @@ REST = (
     rb"|(?:\n[ \t]*+\r?(?=\n))++\n[ \t]{2,}+(?!(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3})[^\n]*+)*+"
 )
 """What belongs to an item behind its sign."""
-_REST = compiled(REST)
+_REST = re.compile(REST)
 
 
 def _on_item(reading: Reading, found: re.Match[bytes]) -> int:
@@ -317,7 +316,7 @@ def _on_item(reading: Reading, found: re.Match[bytes]) -> int:
     return end
 
 
-_LETTER = compiled(rb"[A-Za-z0-9\x80-\xff]")
+_LETTER = re.compile(rb"[A-Za-z0-9\x80-\xff]")
 
 
 def _lead(content: bytes, start: int) -> tuple[int, int] | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from brimful.patterns import compiled
 from brimful.text.outline import UNIT_AIM, Block, Cuts, Outline, break_long, divide, line_starts, settle
 from brimful.text.passages import Heading, Passage, Title
 from brimful.text.spans import Span
@@ -19,14 +19,14 @@ from brimful.text.structure import structure
 _CLOSERS = rb"(?:[\"')\]*_`]|\xe2\x80[\x99\x9c\x9d\xba]|\xc2[\xab\xbb]|\[\d{1,4}\]){0,8}+"
 _GAP = rb"(?:[ \t\r\n]*\n|(?:[ \t\r]|\xc2\xa0|\xe3\x80\x80|\xe2\x80\xaf)++)"
 # Signs that end a sentence when blank space follows: . ! ? … ؟ ۔ ։ ።
-_NARROW = compiled(
+_NARROW = re.compile(
     rb"(?:\.|!|\?|\xe2\x80\xa6|\xd8\x9f|\xdb\x94|\xd6\x89|\xe1\x8d\xa2)"  # one by one: the engine then skips fast
     rb"(?<![.!?][.!?])(?:[.!?]|\xe2\x80\xa6|\xd8\x9f|\xdb\x94|\xd6\x89|\xe1\x8d\xa2){0,64}+" + _CLOSERS + _GAP,
 )
-_NARROW_ASCII = compiled(rb"[.!?](?<![.!?][.!?])[.!?]{0,64}+" + _CLOSERS + _GAP)
+_NARROW_ASCII = re.compile(rb"[.!?](?<![.!?][.!?])[.!?]{0,64}+" + _CLOSERS + _GAP)
 # Signs that need no blank space: 。！？．｡ । ॥ ។ ။ — but not a full-width decimal point,
 # nor a quotation that its sentence goes on after.
-_WIDE = compiled(
+_WIDE = re.compile(
     rb"(?:\xe3\x80\x82|\xef\xbc(?:[\x81\x9f]|\x8e(?!\xef\xbc[\x90-\x99]))|\xef\xbd\xa1|\xe0\xa5[\xa4\xa5]"
     rb"|\xe1\x9f\x94|\xe1\x81\x8b)++"
     rb"(?:\xe3\x80[\x8d\x8f\x91\x8b\x89]|\xef\xbc\x89|\xef\xbd\xa3|\xe2\x80[\x99\x9d]|[\"')\]])*+"
@@ -73,8 +73,8 @@ _ORDINAL_NOUNS = _words(
 _ORDINAL_BEFORE = _words("am der die das dem den des im vom zum zur beim seit bis ab jeden jeder jede ihren seinen")
 _CAPITALS, _SMALL = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz"
 _CASE_SAMPLE = 16_384
-_ROMAN = compiled(rb"[IVXLC]{1,6}$")
-_NEXT_WORD = compiled(rb"(?:[\"'(\[]|\xe2\x80[\x98\x9c\x9e]|\xc2[\xab\xbb])*([A-Za-z\x80-\xff]+)")
+_ROMAN = re.compile(rb"[IVXLC]{1,6}$")
+_NEXT_WORD = re.compile(rb"(?:[\"'(\[]|\xe2\x80[\x98\x9c\x9e]|\xc2[\xab\xbb])*([A-Za-z\x80-\xff]+)")
 
 
 def sentence_starts(content: bytes) -> list[int]:
@@ -213,12 +213,12 @@ _ELISIONS = (
     "they’re",
 )
 # Openings whose pronoun stands for nothing, and fixed phrases.
-_EMPTY = compiled(
+_EMPTY = re.compile(
     r"(?:es gibt|es gab|il y a|il faut|such as|that said|that is to say|her majesty|his majesty"
     r"|this (?:paper|article|document|chapter|section|book|page|file|guide|report|study)\b|both .{1,40} and\b)"
 )
-_LATTER = compiled(r"the (?:latter|former)\b")
-_FIRST = compiled(r"[\W\d_]*([^\W\d_]+(?:['’][^\W\d_]+|['’])?)")
+_LATTER = re.compile(r"the (?:latter|former)\b")
+_FIRST = re.compile(r"[\W\d_]*([^\W\d_]+(?:['’][^\W\d_]+|['’])?)")
 
 
 def refers_back(content: bytes, start: int) -> bool:
@@ -244,12 +244,12 @@ def refers_back(content: bytes, start: int) -> bool:
 
 # ---- prose: Where may prose be cut: sentences, paragraphs, headings?
 
-_BLANK = compiled(rb"\n(?:[ \t\r]*+\n)++")
-_HTML_BLOCK = compiled(
+_BLANK = re.compile(rb"\n(?:[ \t\r]*+\n)++")
+_HTML_BLOCK = re.compile(
     rb"(?i)<(?:(?P<para>p|div|section|article|table|ul|ol|blockquote|pre|header|footer|main|nav|aside|hr)\b"
     rb"|(?:li|tr|dt|dd|option|br)\b)"
 )
-_CELLS = compiled(rb"\n(?=[^\n|]{1,200}+(?<=[ ])\|[ ])")  # a table row without a bar in front
+_CELLS = re.compile(rb"\n(?=[^\n|]{1,200}+(?<=[ ])\|[ ])")  # a table row without a bar in front
 _FAR = 4_000  # bytes
 _WRAPPED = 200
 """No text is wrapped to lines of more bytes than this: a longer line is a paragraph."""
@@ -423,15 +423,15 @@ _EDGE_BACK = 400  # bytes before and behind an edge that say whether it is natur
 _STOPS = rb"(?<!\s\.)(?:[.!?:;]|\xe2\x80\xa6)(?:[\"')\]}*_`]|\xe2\x80[\x99\x9d]){0,4}"
 _WIDE_STOPS = rb"\xe3\x80[\x82\x8d\x8f]|\xef\xbc[\x81\x89\x9f]"
 # The last bytes of what stands before an edge, without the white space in front of it: four closing signs at most.
-_ENDS = compiled(rb"(?:" + _STOPS + rb"|[\"')\]}>`*|]|\xe2\x80[\x99\x9d]|[}\]],)\Z")
+_ENDS = re.compile(rb"(?:" + _STOPS + rb"|[\"')\]}>`*|]|\xe2\x80[\x99\x9d]|[}\]],)\Z")
 _ENDS_BYTES = 17
 _ENDS_WIDE = (b"\xe3\x80\x82", b"\xe3\x80\x8d", b"\xe3\x80\x8f", b"\xef\xbc\x81", b"\xef\xbc\x89", b"\xef\xbc\x9f")
-_BLANK_LINE = compiled(rb"\n[ \t\r]*\n")
-_ATX_HEADING = compiled(rb"[ \t]*#{1,6} [^\n]*\n")
-_BEGINS_BLOCK = compiled(rb"[ \t]*(?:(?:[-*+]|\xe2\x80\xa2|\d{1,3}[.)]) |\|)|[#>=~`\t]|\.\. |---|    |\r?\n")
-_SENTENCE_END = compiled(rb"(?:(?![:;])" + _STOPS + rb"(?=\s)|[}\]],(?=\s)|" + _WIDE_STOPS + rb")\s*")
-_PARAGRAPH_END = compiled(rb"\n[ \t\r]*\n\s*")
-_LINE_END = compiled(rb"\n")
+_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
+_ATX_HEADING = re.compile(rb"[ \t]*#{1,6} [^\n]*\n")
+_BEGINS_BLOCK = re.compile(rb"[ \t]*(?:(?:[-*+]|\xe2\x80\xa2|\d{1,3}[.)]) |\|)|[#>=~`\t]|\.\. |---|    |\r?\n")
+_SENTENCE_END = re.compile(rb"(?:(?![:;])" + _STOPS + rb"(?=\s)|[}\]],(?=\s)|" + _WIDE_STOPS + rb")\s*")
+_PARAGRAPH_END = re.compile(rb"\n[ \t\r]*\n\s*")
+_LINE_END = re.compile(rb"\n")
 
 
 def natural_span(content: bytes, start: int, end: int, *, reach: int, is_prose: bool) -> Span:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.kernels import lines as kernels
-from brimful.patterns import compiled
 from brimful.text.kinds import kind_of
 from brimful.text.outline import (
     FILLED,
@@ -41,18 +40,18 @@ _TIME_KEYS = (
 _CATEGORY_KEYS = (
     "category", "type", "kind", "level", "severity", "status", "class", "label", "group", "event", "topic",
 )  # fmt: skip
-_PAIR = compiled(
+_PAIR = re.compile(
     rb'"(' + b"|".join(re.escape(key.encode()) for key in (*_TIME_KEYS, *_CATEGORY_KEYS)) + rb')"\s*:\s*'
     rb'("(?:[^"\\\n]++|\\.)*+"|-?\d+(?:\.\d+)?)'
 )
-_XML_TAG = compiled(
+_XML_TAG = re.compile(
     rb"<(?:(?P<close>/)[^<>]*+>|(?P<other>!--(?:.*?-->|.*)|!\[CDATA\[(?:.*?\]\]>|.*)|[?!][^>]*+(?:>|\Z))"
     rb"|[A-Za-z_:\x80-\xff](?:[^<>\"'/]++|\"[^\"]*+\"|'[^']*+'|/(?!>))*+(?P<empty>/)?>)",
     re.DOTALL,
 )
 
 
-_CATEGORY_KEY = compiled(b'"(?:' + b"|".join(re.escape(key.encode()) for key in _CATEGORY_KEYS) + b')"')
+_CATEGORY_KEY = re.compile(b'"(?:' + b"|".join(re.escape(key.encode()) for key in _CATEGORY_KEYS) + b')"')
 
 
 def _read_json_lines(content: bytes) -> Records:
@@ -147,7 +146,7 @@ def _between(content: bytes, open_at: int, close_at: int, commas: list[int]) -> 
     return _with_keys(content, edges[:-1], edges[1:])
 
 
-_BLANKS = compiled(rb"[ \t\r]*+\n|[ \t]*+")
+_BLANKS = re.compile(rb"[ \t\r]*+\n|[ \t]*+")
 
 
 def _element_start(content: bytes, position: int) -> int:
@@ -244,16 +243,16 @@ def _line_or_self(content: bytes, position: int) -> int:
 # ---- rows: What are the rows of a table: CSV and TSV?
 
 _SAMPLE_ROWS, _SAMPLE_BYTES = 50, 2_048  # what is read of a table, and of each row, to know its columns
-_TIME_NAME = compiled(
+_TIME_NAME = re.compile(
     r"(?:.*[_ .-])?(?:time|timestamp|date|datetime|ts|created|updated|modified|published|when|day)"
     r"(?:[_ ]?(?:at|on|utc))?$"
     r"|(?:event|start|end|log)(?:time|date)$|zeit|datum|zeitstempel|fecha"
 )
-_CATEGORY_NAME = compiled(
+_CATEGORY_NAME = re.compile(
     r"(?:.*[_ .-])?(?:category|type|kind|level|status|class|label|group|severity|genre|tag|topic"
     r"|kategorie|typ)$"
 )
-_NUMBER = compiled(rb"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?$")
+_NUMBER = re.compile(rb"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?$")
 
 
 def _read_rows(content: bytes, language: str) -> tuple[Records, tuple[int, int] | None]:
@@ -413,13 +412,13 @@ _ACCESSED = rb"|\n[^\s\[]{1,64} [^\s\[]{1,64} [^\[\n]{1,64} \[(?P<access>\d{1,2}
 _LEVELLED = rb"|\n[\[<]?(?P<level>" + _LEVELS + rb")\b"
 _KEYED = rb"|\n(?:[\w.]+=\S+ )*?(?:ts|time|timestamp)=\"?(?P<key>\d)"
 _STARTS = {
-    (has_access, has_key): compiled(
+    (has_access, has_key): re.compile(
         _STAMPED + (_ACCESSED if has_access else b"") + _LEVELLED + (_KEYED if has_key else b"")
     )
     for has_access in (False, True)
     for has_key in (False, True)
 }
-_ACCESS = compiled(rb" \[\d{1,2}/" + _MONTH + rb"/\d{4}:")
+_ACCESS = re.compile(rb" \[\d{1,2}/" + _MONTH + rb"/\d{4}:")
 _KEYS = (b"ts=", b"time=", b"timestamp=")
 
 
@@ -429,8 +428,8 @@ def _start_in(text: bytes) -> re.Pattern[bytes]:
 
 
 # Both start with plain letters, which lets the engine skip; a letter before is looked for afterwards.
-_LEVEL = compiled(rb"(" + _LEVELS + rb")(?![A-Za-z])")
-_QUIET_LEVEL = compiled(
+_LEVEL = re.compile(rb"(" + _LEVELS + rb")(?![A-Za-z])")
+_QUIET_LEVEL = re.compile(
     rb"[\[<](trace|debug|info|notice|warn|warning|error|crit|alert|emerg|fatal)[\]>]"
     rb"|(?:level|lvl|severity)=\"?(\w+)"
 )
@@ -480,7 +479,7 @@ def _level(content: bytes, start: int, end: int, *, at: int) -> str | None:
 # ---- records: Where may data be cut: rows, elements, log entries?
 
 # The newline (one is put in front of the text) before a line that starts a top-level block.
-_TOP = {"yaml": compiled(rb"\n(?=[^\s#}\])])"), "toml": compiled(rb"\n(?=\[)"), "ini": compiled(rb"\n(?=\[)")}
+_TOP = {"yaml": re.compile(rb"\n(?=[^\s#}\])])"), "toml": re.compile(rb"\n(?=\[)"), "ini": re.compile(rb"\n(?=\[)")}
 
 
 def outline_data(content: bytes, *, language: str | None = None) -> Outline:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from brimful.patterns import compiled
 from brimful.text.declarations import Found, Source, line_end, trimmed
 from brimful.text.masking import Brackets
 
@@ -19,8 +18,8 @@ _BEFORE = (
 )
 _DECORATED = rb"(?:@[\w.$]++(?:\([^()\n]*+\))?+[ \t]++)*+"
 _VALUE = rb"(?:async[ \t]*+)?(?:(?P<function>function\b)|(?P<arrow>\(|<|" + _NAME + rb"[ \t]*+=>))"
-_FUNCTION = compiled(_VALUE)
-_HEAD = compiled(
+_FUNCTION = re.compile(_VALUE)
+_HEAD = re.compile(
     rb"\n[ \t]*+(?P<head>" + _DECORATED + _BEFORE + rb"(?:"
     rb"(?P<word>function|class|interface|enum|const[ \t]+enum|namespace|module|type)\b[ \t]*+\*?[ \t]*+(?P<name>"
     + _NAME
@@ -40,8 +39,8 @@ _NOT_METHODS = frozenset(
     b"import throw instanceof require export".split()
 )
 _REACH = 4_000
-_BLANKS = compiled(rb"\s*+")
-_TYPE_SIGN = compiled(rb"[({\[;\n,)}]|=>|=")
+_BLANKS = re.compile(rb"\s*+")
+_TYPE_SIGN = re.compile(rb"[({\[;\n,)}]|=>|=")
 
 
 def declared_in_script(source: Source) -> list[Found]:
@@ -103,7 +102,7 @@ def _worded(
     return Found(start, name, kind, trimmed(code, 0, opener), pairs.after(opener))
 
 
-_CLASS_SIGN = compiled(rb"[<>({;]")
+_CLASS_SIGN = re.compile(rb"[<>({;]")
 
 
 def _class_brace(code: bytes, pairs: Brackets, position: int) -> int:
@@ -340,9 +339,11 @@ def _signed(code: bytes, pairs: Brackets, position: int) -> tuple[int, int]:
     return end, end
 
 
-_VALUE_SIGN = compiled(rb"[({\[;\n,)\]}]")
-_OPERATOR = compiled(rb"(?:[-+*/%&|=<,.?:!~^]|\b(?:extends|keyof|typeof|new|await|in|of|instanceof|return))[ \t\r]*\Z")
-_OPERATOR_BELOW = compiled(rb"\s*+(?:[-+*/%&|=<>.?:)]|extends\b|in\b|instanceof\b)(?!\*)")
+_VALUE_SIGN = re.compile(rb"[({\[;\n,)\]}]")
+_OPERATOR = re.compile(
+    rb"(?:[-+*/%&|=<,.?:!~^]|\b(?:extends|keyof|typeof|new|await|in|of|instanceof|return))[ \t\r]*\Z"
+)
+_OPERATOR_BELOW = re.compile(rb"\s*+(?:[-+*/%&|=<>.?:)]|extends\b|in\b|instanceof\b)(?!\*)")
 
 
 def _value_end(code: bytes, pairs: Brackets, position: int) -> int:

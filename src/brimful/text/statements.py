@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.patterns import compiled
 from brimful.text.declarations import NAME, Found, Source
 from brimful.text.masking import before_blanks
 
@@ -22,10 +21,10 @@ _LONGEST_HEAD = 16_000  # bytes of a statement that are read
 _DEEPEST = 12  # brackets in brackets
 _MOST_INNER = 100  # braces in a head
 _SEMICOLON, _OPEN, _CLOSE = b";{}"
-_SIGNS = compiled(rb"[;{}]")
-_ROUND = compiled(rb"\([^()]*+\)")
-_ANGLE = compiled(rb"(?<=[\w\s:>\x05,])<[^<>;(){}]*+>")
-_ATTRIBUTE = compiled(rb"\[[^\[\]]*+\]")
+_SIGNS = re.compile(rb"[;{}]")
+_ROUND = re.compile(rb"\([^()]*+\)")
+_ANGLE = re.compile(rb"(?<=[\w\s:>\x05,])<[^<>;(){}]*+>")
+_ATTRIBUTE = re.compile(rb"\[[^\[\]]*+\]")
 _TYPE = {
     "java": rb"class|interface|enum|record|@interface",
     "csharp": rb"class|interface|enum|struct|record(?:\s+(?:struct|class))?|namespace",
@@ -34,9 +33,9 @@ _TYPE = {
 _C_TYPE = rb"class|struct|union|enum(?:\s+(?:class|struct))?|namespace"
 # What a statement without a brace must hold to declare something.
 _DECLARING = {
-    "java": compiled(rb"[(=]"), "csharp": compiled(rb"[(=]|namespace"), "dart": compiled(rb"[(=]"),
+    "java": re.compile(rb"[(=]"), "csharp": re.compile(rb"[(=]|namespace"), "dart": re.compile(rb"[(=]"),
 }  # fmt: skip
-_DECLARING_IN_C = compiled(rb"\(|typedef|using")
+_DECLARING_IN_C = re.compile(rb"\(|typedef|using")
 _KINDS = {
     b"class": "class", b"interface": "interface", b"@interface": "interface", b"enum": "enum", b"struct": "struct",
     b"union": "struct", b"record": "class", b"namespace": "module", b"mixin": "class", b"extension": "extension",
@@ -47,18 +46,18 @@ _NOT_NAMES = frozenset(
     b"defined static_assert _Static_assert case goto await assert super this base explicit operator".split()
 )
 _BEGINNING = rb"[A-Za-z_~\x80-\xff](?<![\w\x80-\xff][A-Za-z_~\x80-\xff])"  # never the middle of a word
-_CALL = compiled(
+_CALL = re.compile(
     rb"(?=" + _BEGINNING + rb")"
     rb"(?P<name>(?:operator[ \t]*+(?:[\x02\x03]\x01*+|[^\s\w\x02\x03]++|\w[\w\s*&:]{0,200}+)|~?[ \t]*+" + NAME + rb"))"
     rb"\s*+(?:\x05++)?\s*+(?P<list>\x02\x01*+)(?!\s*+\x02)"
 )
 _IN_WORDS = frozenset(b".0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-_WORD = compiled(NAME)
-_REMARK = compiled(rb"/\*(?:[^*]++|\*(?!/))*+\*/|//[^\n]*+")
-_FUNCTION_TYPE = compiled(rb"\(\s*+(?:\w+\s+)?[*^&]++\s*+(" + NAME + rb")|\(\s*+(" + NAME + rb")\s*+\)\s*+\(")
-_TRIED = compiled(rb"try\s*+\{")
-_LINKAGE = compiled(rb"extern\s++\"++\s*+\{")  # with its name masked
-_DEFINE = compiled(rb"\#[ \t]*define[ \t]+(" + NAME + rb")(?P<args>\([^)\n]*+\))?+(?P<value>.*)", re.DOTALL)
+_WORD = re.compile(NAME)
+_REMARK = re.compile(rb"/\*(?:[^*]++|\*(?!/))*+\*/|//[^\n]*+")
+_FUNCTION_TYPE = re.compile(rb"\(\s*+(?:\w+\s+)?[*^&]++\s*+(" + NAME + rb")|\(\s*+(" + NAME + rb")\s*+\)\s*+\(")
+_TRIED = re.compile(rb"try\s*+\{")
+_LINKAGE = re.compile(rb"extern\s++\"++\s*+\{")  # with its name masked
+_DEFINE = re.compile(rb"\#[ \t]*define[ \t]+(" + NAME + rb")(?P<args>\([^)\n]*+\))?+(?P<value>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,14 +474,14 @@ class _Head:
     owner: str = ""
 
 
-_PLAIN_FUNCTION = compiled(rb"[\w\s*&\x80-\xff]*(?<![\w\x80-\xff])(" + NAME + rb")\s*+\([^()]*+\)\Z")
-_VALUE = compiled(rb"(?<![=!<>+*/%&|^-])(?<!operator)(?<!operator )=(?![=>])|=>|\breturn\b|,\s*\Z")
-_AFTER_TYPE = compiled(rb"[\w*&>\x01\x05\]]\Z")
-_CATCH = compiled(rb"\s*+catch\s*+(?=\()")
-_WHERE = compiled(rb"\bwhere\s+\w+\s*:")
-_SINGLE_COLON = compiled(rb"(?<!:):(?!:)")
-_QUALIFIER = compiled(rb"\b(?:const|override|final|noexcept|volatile|try|mutable)\s*\Z")
-_LABEL = compiled(
+_PLAIN_FUNCTION = re.compile(rb"[\w\s*&\x80-\xff]*(?<![\w\x80-\xff])(" + NAME + rb")\s*+\([^()]*+\)\Z")
+_VALUE = re.compile(rb"(?<![=!<>+*/%&|^-])(?<!operator)(?<!operator )=(?![=>])|=>|\breturn\b|,\s*\Z")
+_AFTER_TYPE = re.compile(rb"[\w*&>\x01\x05\]]\Z")
+_CATCH = re.compile(rb"\s*+catch\s*+(?=\()")
+_WHERE = re.compile(rb"\bwhere\s+\w+\s*:")
+_SINGLE_COLON = re.compile(rb"(?<!:):(?!:)")
+_QUALIFIER = re.compile(rb"\b(?:const|override|final|noexcept|volatile|try|mutable)\s*\Z")
+_LABEL = re.compile(
     rb"\s*(?:(?:public|private|protected|signals|public\s+slots|private\s+slots|default|Q_SIGNALS)\s*:(?!:)\s*)+"
 )
 
@@ -549,7 +548,7 @@ def _parameters_of(flat: bytes, calls: list[re.Match[bytes]]) -> re.Match[bytes]
     return calls[0]
 
 
-_OWNER = compiled(rb"((?:" + NAME + rb"\s*\x05*\s*::\s*)+)\Z")
+_OWNER = re.compile(rb"((?:" + NAME + rb"\s*\x05*\s*::\s*)+)\Z")
 
 
 def _owner(flat: bytes, name: str) -> str:

@@ -7,6 +7,7 @@ terms.
 
 from __future__ import annotations
 
+import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +15,6 @@ from functools import cache
 from typing import Any, Final
 
 from brimful.errors import MissingPartError, choose, install
-from brimful.patterns import compiled
 
 NO_LANGUAGE: Final = "none"
 SNOWBALL: Final = {
@@ -74,7 +74,7 @@ def telling_words() -> dict[str, tuple[bytes, ...]]:
 _own = threading.local()  # a stemmer serves one thread at a time
 _LEAST_LETTERS = 3
 # Letters of Latin, Greek and Cyrillic, and apostrophes between them.
-_STEMMABLE = compiled(
+_STEMMABLE = re.compile(
     "(?:[a-z\u00df-\u00f6\u00f8-\u024f\u0370-\u0373\u0376\u0377\u037b-\u037d\u0386-\u03ff\u0400-\u0481\u048a-\u052f"
     "\u1e00-\u1fff]|(?<=[^'])'(?=[^']))+"
 )

@@ -14,11 +14,10 @@ from typing import NoReturn
 import numpy as np
 
 from brimful.limits import NESTING, NUMBER_DIGITS
-from brimful.patterns import compiled
 
 # Possessive, and fine with a text that never ends: no sequence of quotes makes it look twice at a byte.
-_STRING = compiled(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-_SURROGATE = compiled(rb"\\u[dD][89a-fA-F]")
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _STEPS = np.zeros(256, np.int8)
 _STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
 

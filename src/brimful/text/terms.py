@@ -6,6 +6,7 @@ positions; and where a text has some words near each other.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from brimful.kernels import Numbers, Places
 from brimful.kernels import terms as kernels
 from brimful.kernels.terms import ROOM, Clumps, Members
-from brimful.patterns import compiled
 from brimful.text.characters import (
     APOSTROPHE,
     ASCII_CLASSES,
@@ -92,7 +92,7 @@ def clumps_of(padded: bytes, *, multiplier: int | None = None) -> Clumps:
 _STRETCH_BYTES = 1 << 17
 """Text that is looked at in one go; nothing on one side of white space depends on the other."""
 
-_BLANK = compiled(rb"[ \t\n\v\f\r]")
+_BLANK = re.compile(rb"[ \t\n\v\f\r]")
 _NEWLINE = 0x0A
 _EDGE = np.zeros(kernels.EDGE_BYTES, np.uint8)
 
@@ -313,10 +313,10 @@ def _occurrences(content: bytes) -> tuple[Folded, Places, Places]:
 # too. Only Latin and Greek letters have one: й is another letter than и, が than か.
 
 # The first bytes of accented letters of both scripts, and of the marks that stand behind a letter.
-_MAY_HAVE_ACCENTS = compiled(rb"[\xc3-\xcf\xe1]")
+_MAY_HAVE_ACCENTS = re.compile(rb"[\xc3-\xcf\xe1]")
 _MAY_BEGIN = np.array([_MAY_HAVE_ACCENTS.match(bytes([code])) is not None for code in range(256)])
 _LAST_ASCII = 0x7F
-_ACCENTS = compiled("(?<=[a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
+_ACCENTS = re.compile("(?<=[a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
 
 
 def plain_form(name: bytes) -> bytes:

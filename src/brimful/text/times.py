@@ -6,8 +6,6 @@ import datetime as dt
 import re
 from functools import lru_cache
 
-from brimful.patterns import compiled
-
 _MONTHS = {
     name: number
     for number, name in enumerate(
@@ -20,14 +18,16 @@ _CLOCK = rb"(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?"
 _ZONE = rb"(?:[ ]?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
 
 # Each pattern's groups are year, month, day, hour, minute, second, zone, in the order of `_ORDERS`.
-_ISO = compiled(rb"(\d{4})[-/.](\d\d)[-/.](\d\d)(?!\d)(?:(?:[T_]|,? )" + _CLOCK + _ZONE + rb")?")
-_BASIC = compiled(rb"(\d{4})(\d\d)(\d\d)[T_-](\d\d)(\d\d)(\d\d)?(?:[.,]\d+)?" + _ZONE)
-_COMMON = compiled(rb"(\d{1,2})/(" + _MONTH + rb")/(\d{4})[: ]" + _CLOCK + _ZONE)
-_MAIL = compiled(
+_ISO = re.compile(rb"(\d{4})[-/.](\d\d)[-/.](\d\d)(?!\d)(?:(?:[T_]|,? )" + _CLOCK + _ZONE + rb")?")
+_BASIC = re.compile(rb"(\d{4})(\d\d)(\d\d)[T_-](\d\d)(\d\d)(\d\d)?(?:[.,]\d+)?" + _ZONE)
+_COMMON = re.compile(rb"(\d{1,2})/(" + _MONTH + rb")/(\d{4})[: ]" + _CLOCK + _ZONE)
+_MAIL = re.compile(
     rb"(?:[A-Z][a-z]{2},? )?(\d{1,2})[ -](" + _MONTH + rb")[a-z]*[ -](\d{4})(?:,?[ T]" + _CLOCK + _ZONE + rb")?"
 )
-_C_TIME = compiled(rb"(?:[A-Z][a-z]{2} )?(" + _MONTH + rb") +(\d{1,2}) " + _CLOCK + rb"(?: (UTC|GMT|Z))? (\d{4})(?!\d)")
-_AMERICAN = compiled(rb"(" + _MONTH + rb")[a-z]* (\d{1,2}), (\d{4})(?:,? " + _CLOCK + _ZONE + rb")?")
+_C_TIME = re.compile(
+    rb"(?:[A-Z][a-z]{2} )?(" + _MONTH + rb") +(\d{1,2}) " + _CLOCK + rb"(?: (UTC|GMT|Z))? (\d{4})(?!\d)"
+)
+_AMERICAN = re.compile(rb"(" + _MONTH + rb")[a-z]* (\d{1,2}), (\d{4})(?:,? " + _CLOCK + _ZONE + rb")?")
 _ORDERS: tuple[tuple[re.Pattern[bytes], tuple[int, ...]], ...] = (
     (_ISO, (1, 2, 3, 4, 5, 6, 7)),
     (_BASIC, (1, 2, 3, 4, 5, 6, 7)),
@@ -36,7 +36,7 @@ _ORDERS: tuple[tuple[re.Pattern[bytes], tuple[int, ...]], ...] = (
     (_C_TIME, (7, 1, 2, 3, 4, 5, 6)),
     (_AMERICAN, (3, 1, 2, 4, 5, 6, 7)),
 )
-_EPOCH = compiled(rb"(\d{9,10})(?:\.\d*)?(?![\d.])|(\d{10})(\d{3}|\d{6}|\d{9})(?!\d)")
+_EPOCH = re.compile(rb"(\d{9,10})(?:\.\d*)?(?![\d.])|(\d{10})(\d{3}|\d{6}|\d{9})(?!\d)")
 _EPOCH_LATEST = 4_102_444_800  # 2100-01-01
 
 

@@ -6,8 +6,9 @@ A name is matched by the longest prefix in the table, up to a `-`, `:`, `@` or t
 
 from __future__ import annotations
 
+import re
+
 from brimful.errors import UnknownModelError, suggest
-from brimful.patterns import compiled
 from brimful.text.tokens import ApproximateCounter, BpeCounter, EstimatedCounter, TokenCounter
 
 # Every exact vocabulary, with the models that count by it. A prefix that ends in "." takes any minor version.
@@ -100,9 +101,9 @@ _PROVIDERS = frozenset(
     }
 )
 # Amazon Bedrock: us.anthropic.claude-…, meta.llama3-…
-_BEDROCK = compiled(r"(?:[a-z]+\.)?(?:anthropic|meta|mistral|deepseek|qwen|openai|google|moonshot)\.(?=[a-z])")
+_BEDROCK = re.compile(r"(?:[a-z]+\.)?(?:anthropic|meta|mistral|deepseek|qwen|openai|google|moonshot)\.(?=[a-z])")
 # claude-3-5-sonnet-20241022, claude-sonnet-4-20250514, claude-opus-4-1@20250805, claude-3.7-sonnet
-_CLAUDE = compiled(r"claude(?:-(?:opus|sonnet|haiku))?-(\d)(?:[-.](\d{1,2}))?(?!\d)|claude-(?:v[12]|instant)")
+_CLAUDE = re.compile(r"claude(?:-(?:opus|sonnet|haiku))?-(\d)(?:[-.](\d{1,2}))?(?!\d)|claude-(?:v[12]|instant)")
 
 # A vocabulary is loaded at its first count, so holding every counter costs nothing.
 _EXACT = {name: BpeCounter(name) for name in VOCABULARIES}

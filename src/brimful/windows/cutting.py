@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from brimful.corpus.documents import Document, Hit
-from brimful.patterns import compiled
 from brimful.settings import WindowSettings
 from brimful.text.outline import BLANKS, NO_RECORDS, Records
 from brimful.text.prose import refers_back
@@ -25,7 +25,7 @@ _BLOCK_STRETCH = 2
 _LONGEST_WORD = 64
 """Bytes to walk in search of a word's edge; scripts without spaces are cut between characters."""
 
-_WORD_START = compiled(rb"(?<=\s)\S|\A\S")
+_WORD_START = re.compile(rb"(?<=\s)\S|\A\S")
 
 
 def snap(document: Document, span: Span, core: Span, *, room: int | None = None) -> Span:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import choose
-from brimful.patterns import compiled
 from brimful.search.terms import place_of
 from brimful.settings import STRATEGIES, Strategy, WindowSettings
 from brimful.text.prose import refers_back
@@ -28,9 +27,11 @@ FULL = 10_000
 """Likeness of a text to itself."""
 
 _STEPS = 32_767
-_WORD = compiled(r"[^\W\d_]{2,}|\d+")
-_UNSPACED = compiled(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
-_NAME = compiled(r"\b[A-ZÀ-ÖØ-Þ][\w'’-]+(?:\s+(?:[A-ZÀ-ÖØ-Þ][\w'’-]+|of|de|von|van|da)(?=\s+[A-Z]|\b))*")
+_WORD = re.compile(r"[^\W\d_]{2,}|\d+")
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
+)
+_NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w'’-]+(?:\s+(?:[A-ZÀ-ÖØ-Þ][\w'’-]+|of|de|von|van|da)(?=\s+[A-Z]|\b))*")
 # Words that begin sentences without naming anyone.
 _OPENERS = frozenset(
     "a after all also although an and any are as at be because before both but by can could did do does each "
@@ -41,7 +42,7 @@ _OPENERS = frozenset(
     "who why will with would yes yesterday yet you your".split()
 )
 _SHORT = 3
-_LETTERED = compiled(r"[^\W\d_][\w'\u2019-]*")
+_LETTERED = re.compile(r"[^\W\d_][\w'\u2019-]*")
 _BEFORE_SENTENCES = ".!?:;\n\r\"'\u2018\u201c\u201e\u00ab([{*#>-\u2013\u2014|"
 _LARGE_NOUNS = 5  # where every fifth word inside of sentences is large, nouns are
 _MANY = 8  # texts
@@ -149,7 +150,7 @@ def _begins_sentence(text: str, at: int) -> bool:
 _HEAD_BYTES = 2_048
 _NEAR_BYTES = 1_000  # that a word which points back reaches
 _LATELY = 3  # windows of a chain whose names count
-_SUBJECT = compiled(
+_SUBJECT = re.compile(
     rb"^Subject: *(?:(?:re|aw|fwd?|wg|sv|vs|antw)(?:\[\d+\])?: *)*(?P<about>[^\r\n]*)", re.IGNORECASE | re.MULTILINE
 )
 

@@ -5,6 +5,7 @@ The windows of sizing `field`: hits in the order of their score, until the budge
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from math import inf, nextafter
 from operator import attrgetter, itemgetter
 
 from brimful.corpus.documents import Document, Hit
-from brimful.patterns import compiled
 from brimful.text.outline import Block, Outline
 from brimful.text.passages import Passage
 from brimful.text.prose import natural_span
@@ -42,12 +42,12 @@ EDGE_BYTES = 300
 """So far is looked for a natural edge where a long sentence or record was cut inside."""
 
 _LINE_BACK = 400  # bytes before an end that say what is announced
-_SAID = compiled(rb"\S")
-_BLANK_LINE = compiled(rb"\n(?:[ \t]*\r?\n)+")
-_DIRECTIVE = compiled(rb"(?:\A|\n)[ \t]*\.\. [\w:+-]+::[^\n]*\Z")
-_ANCHOR = compiled(rb"(?:\A|\n)[ \t]*<a (?:id|name)=[^<>]{1,200}>[ \t]*</a>\Z")
+_SAID = re.compile(rb"\S")
+_BLANK_LINE = re.compile(rb"\n(?:[ \t]*\r?\n)+")
+_DIRECTIVE = re.compile(rb"(?:\A|\n)[ \t]*\.\. [\w:+-]+::[^\n]*\Z")
+_ANCHOR = re.compile(rb"(?:\A|\n)[ \t]*<a (?:id|name)=[^<>]{1,200}>[ \t]*</a>\Z")
 _START = attrgetter("start")
-_NUMBERED = compiled(rb"\s*\d{1,3}[.)]\s")
+_NUMBERED = re.compile(rb"\s*\d{1,3}[.)]\s")
 
 
 def made_whole(document: Document, start: int, end: int, share: int) -> tuple[int, int]:

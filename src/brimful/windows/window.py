@@ -14,7 +14,6 @@ from blake3 import blake3
 from brimful.corpus.documents import SPEAKERS, Document, Hit, check_place
 from brimful.errors import DocumentError, SpanError
 from brimful.kernels.lines import has_speaker
-from brimful.patterns import compiled
 from brimful.settings import Strategy
 from brimful.text.layout import used_definitions
 from brimful.text.prose import sentence_starts
@@ -46,15 +45,15 @@ _MOST_SIGNATURE_BYTES = 256
 _FRAME_BYTES = 8  # about what a format puts around a seam
 _REACH = 16_384  # bytes that are looked back for who speaks
 # As loaders write messages down: `Speaker (2024-05-01T10:00:00Z): …`, and `User: …` where no time is known.
-_SPEAKS = compiled(
+_SPEAKS = re.compile(
     rb"^(?:[^\n:()]{1,80} \((?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\):|(?:User|Assistant):)(?= )", re.MULTILINE
 )
-_HEADING_SIGN = compiled(rb"(?:[#=*]+|\.S[HS])[ \t]+")
+_HEADING_SIGN = re.compile(rb"(?:[#=*]+|\.S[HS])[ \t]+")
 _QUOTE = ord('"')
-_WORDS = compiled(rb"[0-9A-Za-z\x80-\xff]")
-_LINE = compiled(rb"\S(?:[^\n]*\S)?")
+_WORDS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
+_LINE = re.compile(rb"\S(?:[^\n]*\S)?")
 _NOT_A_NAME = (b"@", b"#[", b"[<", b"//", b"/*", b"*", b"#!")
-_SAID = compiled(rb"\S")
+_SAID = re.compile(rb"\S")
 
 
 @dataclass(frozen=True, slots=True)

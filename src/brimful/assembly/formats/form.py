@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from brimful.errors import FormatError
-from brimful.patterns import BREAK, CONTROL, INVISIBLE, compiled
 from brimful.settings import FormatName, LineNumbers
+from brimful.text.unseen import BREAK, CONTROL, INVISIBLE
 from brimful.windows.window import MARKER, Seam, Window
 
 # ---- form: What is a format? Literals around windows, and a way to write each window's own text.
@@ -107,11 +107,11 @@ def in_block(
 
 
 _LAST_OF_FOUR_DIGITS = 0xFFFF
-_UNSAFE_IN_NAMES = compiled(f"[\\\\{BREAK}{CONTROL}{INVISIBLE}\ufffe\uffff]")
-_ESCAPED_IN_NAMES = compiled(r"\\(?:u([0-9a-f]{4})|U([0-9a-f]{8}))")
+_UNSAFE_IN_NAMES = re.compile(f"[\\\\{BREAK}{CONTROL}{INVISIBLE}\ufffe\uffff]")
+_ESCAPED_IN_NAMES = re.compile(r"\\(?:u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _LINES = r"(?:(numbered) )?lines? ([0-9]+)(?:-[0-9]+)?"
-_LOOKS_LIKE_LINES = compiled(r" (?=lines? [0-9]+(?:-[0-9]+)?\Z)")
-_TITLE = compiled(rf"(.*?)(?: {_LINES})?\Z", re.DOTALL)
+_LOOKS_LIKE_LINES = re.compile(r" (?=lines? [0-9]+(?:-[0-9]+)?\Z)")
+_TITLE = re.compile(rf"(.*?)(?: {_LINES})?\Z", re.DOTALL)
 
 
 def safe_name(path: str) -> str:
@@ -246,7 +246,7 @@ class Gap(NamedTuple):
     numbered: bool
 
 
-_GAP = compiled(rf"\[(?:(\.\.\.)(?: (above|below))?(?:,? (?=(?:numbered )?line))?)?(?:{_LINES})?\]\Z")
+_GAP = re.compile(rf"\[(?:(\.\.\.)(?: (above|below))?(?:,? (?=(?:numbered )?line))?)?(?:{_LINES})?\]\Z")
 
 
 def read_gap(said: str) -> Gap | None:
@@ -285,7 +285,7 @@ def _places(seams: Sequence[Seam]) -> list[tuple[int, str]]:
     return [(seam.start, seam.text) for seam in seams]
 
 
-_LINE = compiled(r"[^\n]*\n|[^\n]+")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def with_numbers(fragments: Iterable[Fragment], line: int | None) -> list[Fragment]:

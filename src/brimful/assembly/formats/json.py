@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from brimful.assembly.formats.form import (
     Form,
@@ -19,12 +20,12 @@ from brimful.assembly.formats.form import (
     with_numbers,
 )
 from brimful.errors import FormatError
-from brimful.patterns import INVISIBLE, compiled
+from brimful.text.unseen import INVISIBLE
 from brimful.windows.window import MARKER, Window
 
-_SPECIAL = compiled('["\\\\\x00-\x1f\x7f\u2028\u2029]')
+_SPECIAL = re.compile('["\\\\\x00-\x1f\x7f\u2028\u2029]')
 
-_UNSEEN = compiled(f"[\x80-\x9f{INVISIBLE}]")
+_UNSEEN = re.compile(f"[\x80-\x9f{INVISIBLE}]")
 _DETAILS = ("bytes", "lines", "numbered", "score", "time")
 
 

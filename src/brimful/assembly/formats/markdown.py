@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from brimful.assembly.formats.form import (
     AS_ABOVE,
     LOOKS_LIKE_STEPS,
@@ -31,14 +33,14 @@ from brimful.assembly.formats.form import (
     with_numbers,
 )
 from brimful.errors import FormatError
-from brimful.patterns import CONTROL, INVISIBLE, compiled
+from brimful.text.unseen import CONTROL, INVISIBLE
 from brimful.windows.window import MARKER, Seam, Window
 
-_TICKS = compiled(f"(?:`[{CONTROL}{INVISIBLE}]*)+")
-_FENCE = compiled(r"(`{3,})([^`\n]*)\Z")
-_TRAIL = compiled(r"(`+)\[IN: (.*)\]\1\Z")
-_UNSAFE_IN_TRAILS = compiled(f"[\\\\\n]|{LOOKS_LIKE_STEPS}")
-_PLAIN_LANGUAGE = compiled(r"[A-Za-z0-9_+#-]+\Z")
+_TICKS = re.compile(f"(?:`[{CONTROL}{INVISIBLE}]*)+")
+_FENCE = re.compile(r"(`{3,})([^`\n]*)\Z")
+_TRAIL = re.compile(r"(`+)\[IN: (.*)\]\1\Z")
+_UNSAFE_IN_TRAILS = re.compile(f"[\\\\\n]|{LOOKS_LIKE_STEPS}")
+_PLAIN_LANGUAGE = re.compile(r"[A-Za-z0-9_+#-]+\Z")
 
 
 def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:

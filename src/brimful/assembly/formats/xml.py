@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from brimful.assembly.formats.form import (
@@ -22,13 +23,12 @@ from brimful.assembly.formats.form import (
     with_numbers,
 )
 from brimful.errors import FormatError
-from brimful.patterns import compiled
 from brimful.windows.window import MARKER, Window
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree as ET
 
-_SPECIAL = compiled("[&<>\r\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_SPECIAL = re.compile("[&<>\r\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 
 

@@ -22,7 +22,6 @@ from brimful.corpus.reading import read
 from brimful.corpus.secrets import secret_in
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found
-from brimful.patterns import compiled
 from brimful.text.kinds import kind_of
 
 __all__ = ["Loaded", "Origin", "SourceMap", "is_streamable", "load", "load_file"]
@@ -73,9 +72,9 @@ _PACKED = ("gz", "bz2", "xz", "zst")
 """One compressed text each: manual pages, logs."""
 _MAILBOXES = ("mbox", "mbx")
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
-_HTML = compiled(rb"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)
-_JSON = compiled(rb"[\xef\xbb\xbf \t\r\n]*[\[{]")
-_CHAT = compiled(rb'"(?:mapping"\s*:\s*\{|chat_messages"\s*:\s*\[|role"\s*:\s*")')
+_HTML = re.compile(rb"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)
+_JSON = re.compile(rb"[\xef\xbb\xbf \t\r\n]*[\[{]")
+_CHAT = re.compile(rb'"(?:mapping"\s*:\s*\{|chat_messages"\s*:\s*\[|role"\s*:\s*")')
 CHAT_SNIFF_BYTES = 65_536
 """How much of a file `is_streamable` wants to see."""
 

@@ -20,7 +20,6 @@ from urllib.parse import unquote
 from brimful.corpus.encodings import decode, looks_binary
 from brimful.corpus.loaders.loaded import Canon, Loaded, fenced, table_row
 from brimful.corpus.skips import Refusal, SourceSettings
-from brimful.patterns import compiled
 
 _HIDDEN = frozenset("script style noscript template svg iframe object canvas noembed noframes select math head".split())
 _RAW = frozenset("script style xmp iframe noembed noframes textarea title plaintext".split())
@@ -45,7 +44,7 @@ _BESIDE_MAIN = frozenset("aside header".split())  # left out around a `main`, ke
 _SIGNS_BEHIND = "\u00b6\uf0c1\U0001f517"  # what marks a heading as something to link to
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _DEEPEST = 8  # lists, quotes and tables nested further are written as if they were not
-_TAG = compiled(
+_TAG = re.compile(
     r"<(?:(?P<comment>!--(?:>|->|.*?(?:--!?>|\Z)))|(?P<bogus>[!?][^>]*(?:>|\Z)|/(?![a-zA-Z])[^>]*(?:>|\Z))"
     r"|(?P<close>/?)(?P<name>[a-zA-Z][^\s/>]*+)"
     r"(?P<attributes>(?>[\s/]+|[^\s/>=][^\s/>=]*+(?:\s*+=\s*+(?>\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^\s>\"'][^\s>]*+))?|=)*+)"
@@ -53,10 +52,10 @@ _TAG = compiled(
     re.DOTALL,
 )
 # A name without a value is consumed too: whoever looks for the next one does not start within it.
-_ATTRIBUTE = compiled(r"([^\s/>=]++)(?:\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s>]++)))?")
-_MAIN = compiled(r"<main[\s>]", re.IGNORECASE)
-_CHARSET = compiled(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
-_PROLOG = compiled(rb"\s*<\?xml[^>]{0,100}encoding\s*=\s*[\"']([\w.:-]+)")
+_ATTRIBUTE = re.compile(r"([^\s/>=]++)(?:\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s>]++)))?")
+_MAIN = re.compile(r"<main[\s>]", re.IGNORECASE)
+_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_PROLOG = re.compile(rb"\s*<\?xml[^>]{0,100}encoding\s*=\s*[\"']([\w.:-]+)")
 
 
 @dataclass(slots=True)

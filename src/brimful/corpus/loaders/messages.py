@@ -16,14 +16,13 @@ from brimful.corpus.encodings import decode
 from brimful.corpus.loaders.html import read_page, write_page
 from brimful.corpus.loaders.loaded import Canon, Loaded
 from brimful.corpus.skips import Refusal, SourceSettings
-from brimful.patterns import compiled
 from brimful.text.times import epoch_of, time_of
 
 # ---- mail: What does an e-mail say, alone or in a mailbox?
 
 _HEADERS = ("Subject", "From", "To", "Cc", "Date")
 _DEEPEST = 50  # parts within parts
-_MESSAGE = compiled(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
+_MESSAGE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 
 
 def load_message(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
@@ -139,7 +138,7 @@ def _date(message: Message) -> int | None:
 
 _SPEAKERS = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant", "bot": "Assistant"}
 _TIMES = ("create_time", "created_at", "timestamp", "time", "date", "update_time", "updated_at")
-_BLANK = compiled(r"[\s,]*")
+_BLANK = re.compile(r"[\s,]*")
 
 _Json = object
 

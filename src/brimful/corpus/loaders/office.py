@@ -20,7 +20,6 @@ from brimful.corpus.loaders.html import read_page, write_page
 from brimful.corpus.loaders.loaded import Canon, Loaded, load_text, table_row
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.errors import install
-from brimful.patterns import compiled
 from brimful.text.times import time_of
 
 if TYPE_CHECKING:
@@ -33,12 +32,12 @@ _MAIN_PARTS: tuple[tuple[str, Office], ...] = (
     ("ppt/presentation.xml", "pptx"),
     ("xl/workbook.xml", "xlsx"),
 )
-_DTD = compiled(rb"<!(?:DOCTYPE|ENTITY)|<\0!\0|\0<\0!", re.IGNORECASE)
+_DTD = re.compile(rb"<!(?:DOCTYPE|ENTITY)|<\0!\0|\0<\0!", re.IGNORECASE)
 # How a text begins that a parser of XML would take: a mark of its encoding, blanks, a bracket, each in any width.
-_XML = compiled(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*<|\x4c\x6f\xa7\x94")
-_ENCODING = compiled(rb"[^>]{0,200}?encoding\s{0,8}=\s{0,8}[\"']([\w.:-]{1,40})")
-_ENCODINGS = compiled(rb"(?i)utf-?8|utf-?16(?:le|be)?|us-ascii|ascii|iso-8859-\d{1,2}|windows-125\d")
-_STREAMED = compiled(r"xl/(?:worksheets/[^/]+|sharedStrings)\.xml", re.IGNORECASE)  # read piece by piece
+_XML = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*<|\x4c\x6f\xa7\x94")
+_ENCODING = re.compile(rb"[^>]{0,200}?encoding\s{0,8}=\s{0,8}[\"']([\w.:-]{1,40})")
+_ENCODINGS = re.compile(rb"(?i)utf-?8|utf-?16(?:le|be)?|us-ascii|ascii|iso-8859-\d{1,2}|windows-125\d")
+_STREAMED = re.compile(r"xl/(?:worksheets/[^/]+|sharedStrings)\.xml", re.IGNORECASE)  # read piece by piece
 _MOST_PARTS = 20_000
 _MOST_TAGS = 600_000  # in a part that is held as a whole; ten megabytes of Word have about 400,000
 _BLOCK = 1_048_576
@@ -224,7 +223,7 @@ def _cell(value: object) -> str:
 _PAGE_BREAK = "\f"
 """Ends each page but the last, so that what heads a page can be told from what goes on in the middle of one."""
 _PDFIUM = threading.Lock()  # pdfium is not safe to enter from two threads
-_DATE = compiled(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d\d)?)?")
+_DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d\d)?)?")
 
 
 def load_pdf(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -24,7 +25,6 @@ from brimful.errors import (
     StoreUnreachableError,
     StoreVersionError,
 )
-from brimful.patterns import compiled
 from brimful.store.address import Address
 from brimful.store.far import CHANGING, FarBlobs, KeptBlobs
 from brimful.store.format import ChangedError, Cursor, Sealed, Value, kind_of_key
@@ -514,7 +514,7 @@ def _plain(text: str) -> str:
     return _PAIR.sub(lambda pair: "\0" if pair[0] == "\1\1" else "\1", text) if "\1" in text else text
 
 
-_PAIR = compiled("\1[\1\2]")
+_PAIR = re.compile("\1[\1\2]")
 
 
 class _TextDumper(StrDumper):

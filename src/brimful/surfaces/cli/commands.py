@@ -20,9 +20,9 @@ from brimful.errors import USAGE, InputError, OutdatedWarning, StoreVersionError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.store.address import Address, Place
-from brimful.store.format import is_store, keep_memory, share_memory
+from brimful.store.format import is_store
 from brimful.store.opening import rebuild as index_again
-from brimful.surfaces import cli, records
+from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.configuration import (
     STORE_NAME,
@@ -91,8 +91,6 @@ def context(
         raise InputError("the question and a source can't both be read from standard input; give one of them otherwise")
     chosen = replace(chosen, question=asked(question))
     corpus = corpus_of(store, paths)
-    if cli.is_own_process:
-        keep_memory()  # from here on to the answer, which is the end
     with corpus.engine as engine:
         made = engine.context(chosen)
         if receipt is not None:
@@ -113,9 +111,8 @@ def context(
 
 def _leave_ready(engine: Engine) -> None:
     """The next process begins where this one ends; whoever waits for the answer has it before."""
-    if cli.is_own_process:
-        sys.stdout.flush()
-        engine.leave_ready()
+    sys.stdout.flush()
+    engine.leave_ready()
 
 
 def _sources(store: str | None, paths: Sequence[str]) -> str:
@@ -146,8 +143,6 @@ def search(
         raise InputError(f"-C {around} is not a number of lines from 0 to {_MOST_AROUND}")
     question = asked(question)
     corpus = corpus_of(store, paths)
-    if cli.is_own_process:
-        keep_memory()  # from here on to the answer, which is the end
     with corpus.engine as engine, engine.one_state():
         how = {"operators": True, **ask}
         weights = FieldSettings(priors=bool(how.pop("priors", True)))
@@ -442,7 +437,6 @@ def _add_all(
     engine: Engine, paths: Sequence[str], settings: SourceSettings | None, *, label: str | None = None
 ) -> Corpus:
     corpus = Corpus(engine)
-    share_memory()
     try:
         with progress("reading") as advance:
             for path in paths:

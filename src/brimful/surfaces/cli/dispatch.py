@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
-import gc
+import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brimful.errors import STORAGE, USAGE, BrimfulError, outcome_of, suggest
-from brimful.surfaces.cli import ONE_QUESTION, columns
-from brimful.surfaces.cli.table import (
-    ABOUT,
-    ANSWER,
-    COMMANDS,
-    EXITS,
-    FINE,
-    NARROW,
-    OWN,
-    PREFIX,
-    Argument,
-    Command,
-    Option,
-)
-from brimful.surfaces.cli.terminal import PipeClosed, give, harmless, say, tint
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from brimful.surfaces.cli.configuration import DEFAULT, files, setting
+from brimful.surfaces.cli.table import ABOUT, COMMANDS, EXITS, GROUPS, OWN, PREFIX, Argument, Command, Option
+from brimful.surfaces.cli.terminal import give, harmless, say, tint
+from brimful.version import VERSION
 
 # ---- parsing: What does a command line mean, what is wrong with it, and what does its help say? All of it by the one
 # table.
 
 _HELP = ("-h", "--help")
-_NARROWEST, _WIDEST = 30, 80
-_LEFT, _NAMES = 2, 30  # columns before an option, and those that its names may take
-
-Values = dict[str, object]
+_NAMES_WIDTH = 32  # columns for an option and its value
 
 
 class WrongLineError(Exception):
@@ -54,33 +41,31 @@ class HelpAskedError(Exception):
 
 def read(
     words: Sequence[str], *, configured: Callable[[str], object], is_file: Callable[[str], bool]
-) -> tuple[Command, Values]:
+) -> tuple[Command, dict[str, object]]:
     """The command and the value of each argument and option.
 
-    `configured` gives what stands in for an option that is missing, None where nothing does. The choices of a question
+    `configured` gives the value of an option that is missing, None where nothing does. The choices of a question
     are gathered under `ask`, and only those that were made.
     """
     command = _named_command(words, is_file)
-    given, rest = _given(words[1:], command)
-    values: Values = _placed(rest, command)
-    ask: Values = {}
+    parsed = _parsed(words[1:], command)
+    values = {argument.name: parsed[argument.name] for argument in command.arguments}
+    ask: dict[str, object] = {}
     for option in command.options:
-        value = given.get(option.name)
+        value = parsed[option.name]
         if value is None and option.key is not None:
             value = configured(option.key)
         if option.choice is None:
             values[option.name] = (() if option.kind == "texts" else option.default) if value is None else value
         elif value is not None:
             ask[option.name] = value
-    return command, {**values, "ask": ask} if any(each.choice for each in command.options) else values
+    return command, {**values, "ask": ask} if any(option.choice for option in command.options) else values
 
 
 def _named_command(words: Sequence[str], is_file: Callable[[str], bool]) -> Command:
     word = words[0]
     if word in COMMANDS:
         return COMMANDS[word]
-    if word in _HELP:
-        raise HelpAskedError("")
     if word.startswith("-"):
         raise WrongLineError(f"No such option: {word}; a command comes first: brimful COMMAND {word}")
     if " " in word or is_file(word):
@@ -88,140 +73,135 @@ def _named_command(words: Sequence[str], is_file: Callable[[str], bool]) -> Comm
     raise WrongLineError(f"No such command {word!r}; {suggest(word, COMMANDS) or 'brimful --help lists them'}".rstrip())
 
 
-def _given(words: Sequence[str], command: Command) -> tuple[Values, list[str]]:
-    """The options that are there, and the words that are none."""
-    options = {flag: each for each in command.options for flag in (*each.flags, *each.off)}
-    values: Values = {}
-    rest: list[str] = []
-    left = iter(words)
-    for word in left:
-        if word == "--":
-            rest.extend(left)
-        elif word == "-" or not word.startswith("-"):
-            rest.append(word)
-        else:
-            for flag, value in _flags(word, options, command):
-                _take(values, options[flag], flag, value, left, command)
-    return values, rest
-
-
-def _flags(word: str, options: Mapping[str, Option], command: Command) -> Iterator[tuple[str, str | None]]:
-    """The options of a word, each with the value that is joined to it: `--budget=5`, `-b5`, `-qb`."""
-    if word.startswith("--"):
-        flag, sign, value = word.partition("=")
-        yield _known(flag, options, command), value if sign else None
-        return
-    at = 1
-    while at < len(word):
-        flag = _known(f"-{word[at]}", options, command, whole=word)
-        at += 1
-        if options[flag].kind == "flag" or at == len(word):
-            yield flag, None
-        else:
-            yield flag, word[at:].removeprefix("=")
-            return
-
-
-def _known(flag: str, options: Mapping[str, Option], command: Command, *, whole: str = "") -> str:
-    if flag in _HELP:
+def _parsed(words: Sequence[str], command: Command) -> dict[str, object]:
+    """The value of each argument and option, None for an option that is missing."""
+    end = words.index("--") if "--" in words else len(words)
+    try:
+        found, rest = _parser(command).parse_known_args(words[:end])
+    except argparse.ArgumentError as error:
+        raise WrongLineError(f"{str(error.argument_name).split('/')[0]} {error.message}", command.name) from None
+    values = vars(found)
+    if values["help"]:
         raise HelpAskedError(command.name)
-    if flag in options:
-        return flag
-    from difflib import get_close_matches
-
-    close = get_close_matches(whole or flag, options, n=2, cutoff=0.7)
-    hint = f"; did you mean {' or '.join(close)}?" if close else ""
-    raise WrongLineError(f"No such option: {whole or flag}{hint}", command.name)
-
-
-def _take(values: Values, option: Option, flag: str, joined: str | None, left: Iterator[str], command: Command) -> None:
-    """Set what an option says."""
-    if option.kind == "flag":
-        if joined is not None:
-            raise WrongLineError(f"{flag} takes no value; got {joined!r:.60}", command.name)
-        values[option.name] = flag not in option.off
-        return
-    value = next(left, None) if joined is None else joined
-    if value is None:
-        raise WrongLineError(f"{flag} needs a value: {flag} {option.metavar}", command.name)
-    if option.kind == "texts":
-        before = values.get(option.name)
-        values[option.name] = [*(before if isinstance(before, list) else ()), value]
-    else:
-        is_whole = option.kind == "int" and not _is_none(option, value)
-        values[option.name] = _number(option, value, command) if is_whole else value
+    for word in rest:
+        if word.startswith("-") and word != "-":
+            flags = [flag for option in command.options for flag in (*option.flags, *option.off)]
+            close = get_close_matches(word.partition("=")[0], flags, n=2, cutoff=0.7)
+            hint = f"; did you mean {' or '.join(close)}?" if close else ""
+            raise WrongLineError(f"No such option: {word}{hint}", command.name)
+    return {**values, **_placed([*rest, *words[end + 1 :]], command)}
 
 
-def _is_none(option: Option, value: str) -> bool:
-    return option.choice is not None and option.choice.may_be_none and value.casefold() == "none"
-
-
-def _number(option: Option, value: str, command: Command) -> int:
-    if not (value.isascii() and value.removeprefix("-").isdigit()):
-        example = option.default if isinstance(option.default, int) and option.default else 10
-        name = option.flags[0]
-        raise WrongLineError(f"{name} takes a whole number, such as {name} {example}; got {value!r:.60}", command.name)
-    return int(value)
-
-
-def _placed(words: list[str], command: Command) -> Values:
+def _placed(words: list[str], command: Command) -> dict[str, object]:
     """The words as arguments: one each, and what is left for the last if it takes many."""
-    values: Values = {}
+    values: dict[str, object] = {}
     for argument in command.arguments:
         if argument.takes_many:
-            taken, words = words, []
-            values[argument.name] = taken
+            values[argument.name], words = words, []
         else:
             values[argument.name] = words.pop(0) if words else argument.default
-        if argument.is_needed and not (values[argument.name] or values[argument.name] == ""):
+        if argument.is_needed and values[argument.name] in (None, []):
             raise WrongLineError(f"{argument.metavar} is missing: {_usage(command)}", command.name)
     if words:
         raise WrongLineError(f"{words[0]!r:.60} is one argument too many: {_usage(command)}", command.name)
     return values
 
 
-def help_of(name: str, *, width: int = _WIDEST) -> str:
-    """The help of a command, or of the program, laid out for so many columns."""
-    width = min(max(width, _NARROWEST), _WIDEST)
-    if not name:
-        return _written(_program(width))
-    command = COMMANDS[name]
-    lines = [f"Usage: {_usage(command)}", ""]
-    for paragraph in command.about:
-        lines += [*_wrapped(paragraph, width, _LEFT), ""]
-    if command.arguments:
-        lines += ["Arguments:", *_columns(((each.metavar, _said(each)) for each in command.arguments), width), ""]
-    for group in (ANSWER, NARROW, OWN, FINE):
-        rows = [(_names(each), _told(each)) for each in command.options if each.group == group]
-        rows += [("-h, --help", "Show this message and exit.")] if group == OWN else []
-        lines += [f"{group}:", *_columns(rows, width), ""] if rows else []
-    return _written(lines)
+class _Help(argparse.HelpFormatter):
+    """Names an option once, with its value behind its names, in every version of Python."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=_NAMES_WIDTH)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings:
+            return str(action.metavar)
+        names = ", ".join(sorted(action.option_strings, key=lambda flag: flag.startswith("--")))  # the short one first
+        return f"{names} {action.metavar or ''}".rstrip()
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(text, width, break_on_hyphens=False)
 
 
-def _written(lines: Sequence[str]) -> str:
-    return "\n".join(lines).rstrip("\n") + "\n"
+class _Switch(argparse.Action):
+    """An option without a value, off under the names that `const` holds."""
+
+    def __call__(self, _parser: object, namespace: object, _values: object, option_string: str | None = None) -> None:
+        setattr(namespace, self.dest, option_string not in self.const)
 
 
-def _program(width: int) -> list[str]:
-    options = (
-        ("--version", "Show the version and exit."),
-        ("--no-color", "No colour; works in any place, as NO_COLOR does."),
-        ("-h, --help", "Show this message and exit."),
+def help_of(name: str) -> str:
+    """The help of a command, or of the program, as wide as the terminal."""
+    return (_parser(COMMANDS[name], shows_arguments=True) if name else _program()).format_help()
+
+
+def _program() -> argparse.ArgumentParser:
+    """What is only asked for its help; a line is read by the parser of its command."""
+    parser = argparse.ArgumentParser(
+        usage="brimful [OPTIONS] COMMAND [ARGS]...",
+        description=ABOUT,
+        epilog=EXITS,
+        formatter_class=_Help,
+        add_help=False,
     )
-    commands = ((each.name, each.summary) for each in COMMANDS.values())
-    return [
-        "Usage: brimful [OPTIONS] COMMAND [ARGS]...",
-        "",
-        *_wrapped(ABOUT, width, _LEFT),
-        "",
-        "Options:",
-        *_columns(options, width),
-        "",
-        "Commands:",
-        *_columns(commands, width),
-        "",
-        *_wrapped(EXITS, width, _LEFT),
-    ]
+    options, commands = parser.add_argument_group(OWN), parser.add_argument_group("Commands")
+    options.add_argument("--version", action="store_true", help="Show the version and exit.")
+    options.add_argument("--no-color", action="store_true", help="No colour; works in any place, as NO_COLOR does.")
+    options.add_argument(*_HELP, action="store_true", help="Show this message and exit.")
+    for command in COMMANDS.values():
+        commands.add_argument(command.name, metavar=command.name, help=command.summary)
+    return parser
+
+
+def _parser(command: Command, *, shows_arguments: bool = False) -> argparse.ArgumentParser:
+    """What reads the options of a command; its arguments may stand between them, so they are only there for help."""
+    parser = argparse.ArgumentParser(
+        usage=_usage(command),
+        description=f"{command.summary} {command.more}".replace("%", "%%"),
+        formatter_class=_Help,
+        add_help=False,
+        allow_abbrev=False,
+        exit_on_error=False,
+    )
+    group = parser.add_argument_group("Arguments")
+    for argument in command.arguments if shows_arguments else ():
+        default = f" [default: {argument.default}]" if argument.default else ""
+        group.add_argument(argument.name, metavar=argument.metavar, help=argument.help + default)
+    for title in GROUPS:
+        group = parser.add_argument_group(title)
+        for option in command.options:
+            if option.group == title:
+                group.add_argument(*option.flags, *option.off, dest=option.name, help=_told(option), **_kind(option))
+        if title == OWN:
+            group.add_argument(*_HELP, action="store_true", help="Show this message and exit.")
+    return parser
+
+
+def _kind(option: Option) -> dict[str, Any]:
+    """How argparse reads an option."""
+    if option.kind == "flag":
+        return {"action": _Switch, "nargs": 0, "const": option.off}
+    if option.kind == "texts":
+        return {"action": "append", "metavar": option.metavar}
+    return {"type": _number_of(option) if option.kind == "int" else _text, "metavar": option.metavar}
+
+
+def _text(value: str) -> str:
+    return value.removeprefix("=")  # of `-m=gpt-4o`
+
+
+def _number_of(option: Option) -> Callable[[str], int | str]:
+    def number(value: str) -> int | str:
+        value = _text(value)
+        if option.choice is not None and option.choice.may_be_none and value.casefold() == "none":
+            return value
+        if not (value.isascii() and value.removeprefix("-").isdigit()):
+            example = option.default if isinstance(option.default, int) and option.default else 10
+            flag = option.flags[0]
+            raise argparse.ArgumentTypeError(f"takes a whole number, such as {flag} {example}; got {value!r:.60}")
+        return int(value)
+
+    return number
 
 
 def _usage(command: Command) -> str:
@@ -233,54 +213,14 @@ def _shape(argument: Argument) -> str:
     return f"{name}..." if argument.takes_many and not argument.metavar.startswith("[") else name
 
 
-def _said(argument: Argument) -> str:
-    return f"{argument.help} [default: {argument.default}]" if argument.default else argument.help
-
-
-def _names(option: Option) -> str:
-    short = [flag for flag in option.flags if not flag.startswith("--")]
-    names = ", ".join((*short, *(flag for flag in option.flags if flag.startswith("--"))))
-    names = " / ".join((names, *option.off))
-    return f"{names} {option.metavar}".rstrip()
-
-
 def _told(option: Option) -> str:
     """What an option does, where else it can be set, and what it is by default."""
-    said = option.help
+    text = option.help.replace("%", "%%")
     if option.key is not None:
-        said += f" [env: {PREFIX}{option.key.upper()}]"
+        text += f" [env: {PREFIX}{option.key.upper()}]"
     if option.off and option.default is not None:
-        return f"{said} [default: {(option.flags if option.default else option.off)[0].removeprefix('--')}]"
-    if option.kind == "flag" or option.default in (None, ()):
-        return said
-    return f"{said} [default: {option.default}]"
-
-
-def _columns(rows: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
-    """Names on the left, what they mean on the right; names that are too long have a line of their own."""
-    listed = list(rows)
-    wide = min(max(len(left) for left, _ in listed), _NAMES, width // 2)
-    indent = _LEFT + wide + 2
-    for left, right in listed:
-        lines = list(_wrapped(right, width, indent))
-        if len(left) <= wide:
-            lines[0] = f"{' ' * _LEFT}{left:<{wide}}  {lines[0].lstrip()}"
-            yield from lines
-        else:
-            yield f"{' ' * _LEFT}{left}"
-            yield from lines
-
-
-def _wrapped(text: str, width: int, indent: int) -> Iterator[str]:
-    """Lines of at most so many columns, all of them indented; a longer word has a line of its own."""
-    line = ""
-    for word in text.split(" "):
-        if line and indent + len(line) + 1 + len(word) > width:
-            yield " " * indent + line
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    yield " " * indent + line
+        return f"{text} [default: {(option.flags if option.default else option.off)[0].removeprefix('--')}]"
+    return text if option.kind == "flag" or option.default in (None, ()) else f"{text} [default: {option.default}]"
 
 
 # ---- exits: Which exit code does an outcome have?
@@ -296,21 +236,12 @@ FIXABLE = ("unreadable", "changing", "missing_part")
 
 # ---- dispatch: What runs a command? Its module is imported when it is needed, and not before.
 
-
 _MODELS = {"embedder", "reranker"}
-_SELDOM = 100_000
-"""What ends with its answer, or when files are in, looks for garbage each time that it has made so many objects more
-than it let go of."""
 
 
 def run(command: Command, values: Mapping[str, Any]) -> int:
-    """Call what a command stands for with the values of its arguments and options; returns the exit code."""
+    """Call the function of a command with the values of its arguments and options; returns the exit code."""
     module = import_module(f"brimful.surfaces.cli.{command.module}")
-    if not gc.isenabled():
-        gc.freeze()  # what was read stays to the end, and is not looked at again
-        if command.name in ONE_QUESTION or command.name == "add":
-            gc.set_threshold(_SELDOM)
-        gc.enable()
     work: Callable[..., int] = getattr(module, "evaluate" if command.name == "eval" else command.name)
     for name in _MODELS & values.keys():
         if values[name] != "auto":
@@ -330,38 +261,43 @@ def guarded(words: Sequence[str]) -> int:
         code = _command(words)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        _complain("stopped; what was stored before is intact", "cancelled", _INTERRUPTED, as_json=as_json, lead="\n")
-        return _INTERRUPTED
-    except (BrokenPipeError, PipeClosed):
+        text = "stopped; what was stored before is intact"
+        return _complain(text, "cancelled", _INTERRUPTED, as_json=as_json, lead="\n")
+    except BrokenPipeError:  # `| head` has seen enough
         _let_go()
         return FOUND
     except BrimfulError as error:
         return _complain(str(error), error.code, outcome_of(error.code).exit, as_json=as_json)
     except OSError as error:
-        return unwritten(error, as_json=as_json)
+        return _unwritten(error, as_json=as_json)
     return code
 
 
-def unwritten(error: OSError, *, as_json: bool = False) -> int:
+def _unwritten(error: OSError, *, as_json: bool) -> int:
     """An error of the system: a disk without room is one of storage, anything else can be corrected by the caller."""
-    if isinstance(error, BrokenPipeError):
-        _let_go()
-        return FOUND
-    code = STORAGE if error.errno in _NO_ROOM else USAGE
-    if code == STORAGE:
-        _let_go()  # or Python tries to write the rest once more when it leaves
-    text = (
-        f"standard output can't be written: {error.strerror}" if code == STORAGE and not error.filename else str(error)
-    )
-    return _complain(text, "store.full" if code == STORAGE else "input", code, as_json=as_json)
+    if error.errno not in _NO_ROOM:
+        return _complain(str(error), "input", USAGE, as_json=as_json)
+    _let_go()  # or Python tries to write the rest once more when it leaves
+    text = str(error) if error.filename else f"standard output can't be written: {error.strerror}"
+    return _complain(text, "store.full", STORAGE, as_json=as_json)
 
 
 def _command(words: Sequence[str]) -> int:
     """Read a line and run it; what asks for help gets it."""
+    options = words[: words.index("--")] if "--" in words else words
+    if "--no-color" in options:
+        os.environ["NO_COLOR"] = "1"
+        words = [*(word for word in options if word != "--no-color"), *words[len(options) :]]
+    if not words:
+        say(help_of("").rstrip())
+        return USAGE
+    if words[0] in _HELP or list(words) == ["--version"]:
+        give(help_of("") if words[0] in _HELP else f"brimful {VERSION}\n")
+        return FOUND
     try:
         return run(*read(words, configured=_configured(), is_file=os.path.exists))
     except HelpAskedError as asked:
-        give(help_of(str(asked), width=columns()))
+        give(help_of(str(asked)))
         return FOUND
     except WrongLineError as error:
         return _complain(str(error), "input.usage", USAGE, as_json="--json" in words, after=error.advice)
@@ -369,14 +305,10 @@ def _command(words: Sequence[str]) -> int:
 
 def _configured() -> Callable[[str], object]:
     """What the environment or a file says in place of an option, None where neither does; files are looked for once."""
-    places: list[Path] | None = None
+    places = cache(lambda: [*files()])
 
     def value_of(key: str) -> object:
-        nonlocal places
-        from brimful.surfaces.cli.configuration import DEFAULT, files, setting
-
-        places = [*files()] if places is None else places
-        found = setting(key, places)
+        found = setting(key, places())
         return None if found.origin == DEFAULT else found.value
 
     return value_of
@@ -384,8 +316,6 @@ def _configured() -> Callable[[str], object]:
 
 def _complain(message: str, code: str, exit_code: int, *, as_json: bool, lead: str = "", after: str = "") -> int:
     if as_json:
-        import json
-
         say(json.dumps({"error": {"code": code, "message": message, "exit": exit_code}}))
     else:
         say(f"{lead}{tint('bad', 'brimful:')} {harmless(message)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import queue
 import threading
@@ -176,23 +175,12 @@ def _announced(*, quiet: bool, as_json: bool) -> Callable[[str], None]:
     """Where to find what was started: for the person, or for the program that started it."""
 
     def announce(address: str) -> None:
-        _settle()
         if as_json:
             give(records.as_line({"listening": address}))
         elif not quiet:
             say(f"listening on {one_line(address)}; Ctrl-C stops")
 
     return announce
-
-
-def _settle() -> None:
-    """Let the collector of garbage pass over what stands by now.
-
-    Modules and what an open store knows stay as long as a server runs, and are most of what lives: to look through them
-    again and again takes a twentieth of its time. It holds for the whole process, so a program says it, no library.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 # ---- following: How does a person watch a store follow its files? A line per change, until Ctrl-C.

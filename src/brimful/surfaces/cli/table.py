@@ -14,7 +14,7 @@ from brimful.settings import ASKED
 PREFIX = "BRIMFUL_"
 ABOUT = "Fill a language model's context to the brim, never over it, with every byte cited."
 EXITS = "Exit codes: 0 found, 1 nothing found, 2 usage or input, 3 partial, 4 provider, 5 storage."
-ANSWER, NARROW, OWN, FINE = "The answer", "Which documents may answer", "Options", "Finer choices"
+GROUPS = _ANSWER, _NARROW, OWN, _FINE = "The answer", "Which documents may answer", "Options", "Finer choices"
 _SHORT = {"budget": "-b", "model": "-m"}
 
 
@@ -45,12 +45,12 @@ class Option(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command, and the module of this package that runs it."""
+    """A command, and the module of this package that runs it; `more` follows the summary in its help."""
 
     name: str
     module: str
     summary: str
-    about: tuple[str, ...]
+    more: str = ""
     arguments: tuple[Argument, ...] = ()
     options: tuple[Option, ...] = ()
 
@@ -74,7 +74,7 @@ def _of(choice: Choice, *, default: object) -> Option:
         (f"--{choice.off or f'no-{name}'}",) if is_switch else (),
         choice.name if choice.is_set else None,
         choice,
-        FINE if choice.is_fine else ANSWER if choice.is_set else NARROW,
+        _FINE if choice.is_fine else _ANSWER if choice.is_set else _NARROW,
     )
 
 
@@ -87,19 +87,12 @@ def _switch(name: str, flag: str, help: str, *more: str) -> Option:  # noqa: A00
     return Option(name, (flag, *more), help, "flag", default=False)
 
 
-def _value(  # the flag is the name, unless another is given
-    name: str,
-    metavar: str,
-    help: str,  # noqa: A002
-    default: object = None,
-    *,
-    flag: str = "",
-    short: str = "",
-    kind: Literal["int", "text"] = "text",
-    key: str | None = None,
-) -> Option:
-    flags = (flag or f"--{name.replace('_', '-')}", *((short,) if short else ()))
-    return Option(name, flags, help, kind, metavar, default, key=key)
+def _value(name: str, metavar: str, help: str, default: object = None, *short: str, key: str | None = None) -> Option:  # noqa: A002
+    return Option(name, (f"--{name.replace('_', '-')}", *short), help, "text", metavar, default, key=key)
+
+
+def _number(name: str, metavar: str, help: str, default: int | None = None, *short: str) -> Option:  # noqa: A002
+    return _value(name, metavar, help, default, *short)._replace(kind="int")
 
 
 def _several(name: str, flag: str, metavar: str, help: str) -> Option:  # noqa: A002
@@ -107,181 +100,115 @@ def _several(name: str, flag: str, metavar: str, help: str) -> Option:  # noqa: 
 
 
 _QUESTION = Argument("question", "QUESTION", "What to ask; - reads it from standard input.", is_needed=True)
-_PATHS = Argument(
-    "paths", "PATH", "Files, folders, globs, or - for standard input; without any, a store is asked.", takes_many=True
-)
+_ASKED = "Files, folders, globs, or - for standard input; without any, a store is asked."
+_PATHS = Argument("paths", "PATH", _ASKED, takes_many=True)
 _ADDED = Argument("paths", "PATH", "Files, folders or globs; without any, all that was added before.", takes_many=True)
 _SOURCE = Argument("file", "FILE", "What to condense; - reads standard input.", default="-")
-_SHELL = Argument("shell", "bash|zsh|fish", "Which shell.", is_needed=True)
 
-_STORE = _value("store", "FILE", "The store: a file, or its folder.", short="-s", key="store")
-_EMBEDDER = _value(
-    "embedder",
-    "NAME",
-    "Which model reads: minilm, a folder, openai:NAME@URL, none, ...",
-    "auto",
-    short="-e",
-    key="embedder",
-)
-_RERANKER = _value(
-    "reranker",
-    "NAME",
-    "Who puts the best passages in order: cross-encoder:NAME, rerank:MODEL@URL, none.",
-    "none",
-    key="reranker",
-)
-_SET = _value(
-    "set",
-    "NAME=VALUE;...",
-    "Any choice by its name: windows.snap=off, field.runs=0, densify.attempts=3, profile=cfs, ...",
-    key="set",
-)
+_STORE = _value("store", "FILE", "The store: a file, or its folder.", None, "-s", key="store")
+_READS = "Which model reads: minilm, a folder, openai:NAME@URL, none, ..."
+_EMBEDDER = _value("embedder", "NAME", _READS, "auto", "-e", key="embedder")
+_ORDERS = "Who puts the best passages in order: cross-encoder:NAME, rerank:MODEL@URL, none."
+_RERANKER = _value("reranker", "NAME", _ORDERS, "none", key="reranker")
+_ANY = "Any choice by its name: windows.snap=off, field.runs=0, densify.attempts=3, profile=cfs, ..."
+_SET = _value("set", "NAME=VALUE;...", _ANY, key="set")
 _SYNONYMS = _value("synonyms", "FILE", "Lines of `word: synonym, synonym` for --related.", key="synonyms")
-_CONDENSER = _value(
-    "model",
-    "MODEL",
-    "Who condenses: extractive:, openai:NAME, ollama:NAME, http://...#NAME.",
-    "extractive:",
-    short="-m",
-    key="condenser",
-)
+_CONDENSES = "Who condenses: extractive:, openai:NAME, ollama:NAME, http://...#NAME."
+_CONDENSER = _value("model", "MODEL", _CONDENSES, "extractive:", "-m", key="condenser")
 _JSON = _switch("as_json", "--json", "The whole result as JSON; an error too, on standard error.")
 _QUIET = _switch("quiet", "--quiet", "Nothing on standard error but errors.", "-q")
 _COPY = _switch("copy", "--copy", "Put it on the clipboard too.", "-c")
 _DRY_RUN = _switch("dry_run", "--dry-run", "Only show what would be done; write nothing, pay nothing.")
-_WATCH = Option(
-    "watch",
-    ("--watch",),
-    "Follow changes of the folders that were added, or not.",
-    "flag",
-    default=True,
-    off=("--no-watch",),
-)
+_FOLLOW = "Follow changes of the folders that were added, or not."
+_WATCH = _switch("watch", "--watch", _FOLLOW)._replace(default=True, off=("--no-watch",))
 _HOST = _value("host", "ADDRESS", "Where to listen; beyond loopback needs a token.", "127.0.0.1")
-_PORT = _value("port", "PORT", "0 takes any that is free.", kind="int", short="-p")
+_PORT = _number("port", "PORT", "0 takes any that is free.", None, "-p")
 _ENDS = (_STORE, _JSON, _QUIET)
 _WRITES = (_STORE, _DRY_RUN, _JSON, _QUIET)
 _MODELS = (_EMBEDDER, _RERANKER)
 _SERVED = (_WATCH, *_MODELS, *_ENDS)  # what every server takes
 _TOKEN = _value("token_env", "VARIABLE", "Which environment variable holds the token, if not BRIMFUL_TOKEN.")
 
-
-_ASKING = (
+_ALL = (
     Command(
         "context",
         "commands",
         "Build a context for a question.",
-        (
-            "Build a context of at most --budget tokens for a question.",
-            "The context goes to standard output; the budget bar, citations and what was left out to standard error.",
-        ),
+        "It has at most --budget tokens and goes to standard output; the budget bar, citations and what was left out "
+        "go to standard error.",
         (_QUESTION, _PATHS),
         (
-            *_chosen(),
-            *_MODELS,
-            _SET,
-            _SYNONYMS,
+            *(*_chosen(), *_MODELS, _SET, _SYNONYMS),
             _value("receipt", "FILE", "Write the receipt to this file."),
-            _COPY,
-            *_WRITES,
+            *(_COPY, *_WRITES),
         ),
     ),
     Command(
         "search",
         "commands",
         "Show the places that matter most.",
-        ("Show the places that matter most, a line each: path, lines, text.",),
+        "A line each: path, lines, text.",
         (_QUESTION, _PATHS),
         (
-            _value("limit", "HITS", "How many to show.", 10, kind="int", short="-n"),
-            _value(
-                "around",
-                "LINES",
-                "Show so many lines around each, as grep does.",
-                0,
-                kind="int",
-                flag="--context",
-                short="-C",
+            _number("limit", "HITS", "How many to show.", 10, "-n"),
+            _number("context", "LINES", "Show so many lines around each, as grep does.", 0, "-C")._replace(
+                name="around"
             ),
-            *_chosen(searches=True, operators=True),
-            *_MODELS,
-            _COPY,
-            *_ENDS,
+            *(*_chosen(searches=True, operators=True), *_MODELS, _COPY, *_ENDS),
         ),
     ),
     Command(
         "explain",
         "receipts",
         "Show why each window is in, and what was left out.",
-        (
-            "Show how a question was understood, why each window is in, and at which budget the next ones enter.",
-            "A receipt is asked again with its own settings; the answer says whether its bytes are still the same.",
-        ),
-        (
-            Argument("question", "RECEIPT|QUESTION", "A receipt's file, to ask it again; or a question.", True),  # noqa: FBT003
-            _PATHS,
-        ),
-        (*_chosen(), _EMBEDDER, _RERANKER, _SET, _SYNONYMS, _STORE, _JSON, _QUIET),
+        "Also how a question was understood, and at which budget the next windows enter. A receipt is asked again with "
+        "its own settings; the answer says whether its bytes are still the same.",
+        (Argument("question", "RECEIPT|QUESTION", "A receipt's file, to ask it again; or a question.", True), _PATHS),  # noqa: FBT003
+        (*_chosen(), *_MODELS, _SET, _SYNONYMS, *_ENDS),
     ),
     Command(
         "verify",
         "receipts",
         "Verify a receipt against its sources.",
-        (
-            "Write the text again from its sources and compare all that a receipt says; what differs is named.",
-            "Give it the sources: --files or --store. Without them, only the receipt itself (and --text) is checked.",
-        ),
+        "The text is written again from its sources and compared with all that the receipt says; what differs is "
+        "named. Give it the sources: --files or --store. Without them, only the receipt (and --text) is checked.",
         (Argument("receipt", "RECEIPT", "A file that `context --receipt` wrote.", is_needed=True),),
         (
-            _value(
-                "files",
-                "FOLDER",
-                "Compare with the files that were read, below this folder; NAME=FOLDER for one added --as NAME.",
-            ),
+            _value("files", "FOLDER", "Compare with the files below this folder; NAME=FOLDER for one added --as NAME."),
             _value("text", "FILE", "Compare with the context's text."),
-            _value("store", "FILE", "Compare with this store.", short="-s"),
+            _value("store", "FILE", "Compare with this store.", None, "-s"),
             _switch("replay", "--replay", "Also ask the question again: ranking, omissions, settings."),
-            _JSON,
-            _QUIET,
+            *(_JSON, _QUIET),
         ),
     ),
     Command(
         "cite",
         "receipts",
         "Resolve a citation, or check what an answer quotes.",
-        (
-            "Print the bytes that a citation names, or check an answer against a receipt or a context.",
-            "Each quotation and citation of the answer gets a line: where it stands, or that it does not.",
-        ),
+        "Prints the bytes that a citation names, or checks an answer against a receipt or a context: each quotation "
+        "and citation of the answer gets a line that says where it stands, or that it does not.",
         (Argument("place", "PATH:LINES", "A citation, as in tea.md:12-30, to print its bytes."),),
         (
             _value("answer", "FILE", "An answer to check; - reads standard input."),
             _value("receipt", "FILE", "The receipt of the context that was answered from."),
             _value("context", "FILE", "Or the context itself, as it was printed; no store is needed."),
-            _plain("format"),
-            *_ENDS,
+            *(_plain("format"), *_ENDS),
         ),
     ),
-)
-
-_CORPUS = (
     Command(
         "add",
         "commands",
         "Bring files into a store, or up to date.",
-        (
-            "Bring files into a store, or bring the store up to date with them.",
-            (
-                "A folder's documents are named by it (docs/tea.md), and stay so; a file that is added by itself has "
-                "its own name."
-            ),
-        ),
+        "A folder's documents are named by it (docs/tea.md), and stay so; a file that is added by itself has its own "
+        "name.",
         (_ADDED,),
         (
             _several("allow", "--allow", "REASON", "Read what is skipped for this reason"),
             _several("exclude", "--exclude", "PATTERN", "Skip these, as in .gitignore"),
             _several("include", "--include", "PATTERN", "Read only these, as in .gitignore"),
-            _value("label", "NAME", "What to call the folder's documents by, instead of its own name.", flag="--as"),
+            _value("as", "NAME", "What to call the folder's documents by, instead of its own name.")._replace(
+                name="label"
+            ),
             *_WRITES,
         ),
     ),
@@ -289,15 +216,15 @@ _CORPUS = (
         "watch",
         "serving",
         "Keep a store up to date while files change.",
-        ("Keep a store up to date while files change, a line per file, until Ctrl-C.",),
+        "A line per file, until Ctrl-C.",
         (_ADDED,),
-        (_switch("poll", "--poll", "Look twice a second; for network file systems."), _STORE, _JSON, _QUIET),
+        (_switch("poll", "--poll", "Look twice a second; for network file systems."), *_ENDS),
     ),
     Command(
         "status",
         "commands",
         "Show what a store holds.",
-        ("Show what a store holds: documents, bytes, state root, and what was added.",),
+        "Documents, bytes, state root, and what was added.",
         (Argument("paths", "PATH", "What was asked before, to show its store.", takes_many=True),),
         (_switch("skipped", "--skipped", "Look at the folders again and list what is skipped."), _STORE, _JSON),
     ),
@@ -305,25 +232,20 @@ _CORPUS = (
         "map",
         "looking",
         "Show what is there: files, headings, definitions.",
-        (
-            "Show a map of the corpus in at most --budget tokens: files with their headings and definitions.",
-            "Every file is named before any is opened; with --question, the files that it finds come first.",
-        ),
+        "In at most --budget tokens. Every file is named before any is opened; with --question, the files that it "
+        "finds come first.",
         (_PATHS,),
         (
             _plain("budget"),
             _value("question", "QUESTION", "Show first what this question is about."),
-            _plain("path"),
-            _plain("model"),
-            _COPY,
-            *_ENDS,
+            *(_plain("path"), _plain("model"), _COPY, *_ENDS),
         ),
     ),
     Command(
         "ls",
         "looking",
         "List the stored documents.",
-        ("List the stored documents: size, kind, time, path. Through a pipe one path a line.",),
+        "Size, kind, time, path; through a pipe one path a line.",
         (
             Argument(
                 "words", "[FOLDER] [PATTERN]", "What was asked before; a part or pattern of the paths.", takes_many=True
@@ -331,132 +253,93 @@ _CORPUS = (
         ),
         (
             _switch("lines", "--lines", "Count the lines too, which reads the documents."),
-            _STORE,
-            _JSON,
+            *(_STORE, _JSON),
         ),
     ),
     Command(
         "get",
         "looking",
         "Print a stored document, or some of its lines.",
-        ("Print the stored text of a document, or of some of its lines, exactly as it is stored.",),
-        (
-            Argument(
-                "place", "PATH[:LINES]", "A path as it is cited; lines as in tea.md:12-30 or tea.md:7.", is_needed=True
-            ),
-        ),
+        "Exactly as it is stored.",
+        (Argument("place", "PATH[:LINES]", "A path as it is cited; lines as in tea.md:12-30 or tea.md:7.", True),),  # noqa: FBT003
         (_COPY, _STORE, _JSON),
     ),
     Command(
         "remove",
         "commands",
         "Forget documents.",
-        ("Forget documents; their files are not touched, and adding them again brings them back.",),
-        (
-            Argument(
-                "paths",
-                "PATH",
-                "Documents as they are cited, their folders, or globs.",
-                is_needed=True,
-                takes_many=True,
-            ),
-        ),
+        "Their files are not touched, and adding them again brings them back.",
+        (Argument("paths", "PATH", "Documents as they are cited, their folders, or globs.", True, True),),  # noqa: FBT003
         (_STORE, _DRY_RUN, _JSON),
     ),
     Command(
         "purge",
         "commands",
         "Erase what was removed, or a whole store.",
-        ("Leave no byte of what was removed or replaced in the store's file.",),
+        "No byte of what was removed or replaced stays in the store's file.",
         (),
         (
             _switch("everything", "--all", "Delete the whole store."),
             _switch("yes", "--yes", "Do not ask.", "-y"),
-            _STORE,
-            _DRY_RUN,
-            _JSON,
+            *(_STORE, _DRY_RUN, _JSON),
         ),
     ),
     Command(
         "rebuild",
         "commands",
         "Index a store's own text again, after an upgrade.",
-        (
-            "Index the text that a store holds again, by the rules of this version.",
-            "A store that another version of Brimful or of Python made asks for it. No file is read but the store.",
-            "Stores in the cache are rebuilt without being asked.",
-        ),
+        "A store that another version of Brimful or of Python made asks for it. No file is read but the store. Stores "
+        "in the cache are rebuilt without being asked.",
         (),
         (_STORE, _JSON),
     ),
-)
-
-_DIGESTS = (
     Command(
         "densify",
         "digests",
         "Condense a text through a model, or without one.",
-        (
-            "Condense a text of any length.",
-            "The digest goes to standard output; progress, cost and where each sentence is from to standard error.",
-        ),
+        "A text of any length. The digest goes to standard output; progress, cost and where each sentence is from to "
+        "standard error.",
         (_SOURCE,),
         (
             _CONDENSER,
-            _value("target", "TOKENS", "About how long the digest should be.", kind="int", short="-t"),
-            _value("budget", "TOKENS", "How long it may be at most, to the token.", kind="int", short="-b"),
-            _value("limit", "TOKENS", "The model's context limit, where you know it better.", kind="int"),
+            _number("target", "TOKENS", "About how long the digest should be.", None, "-t"),
+            _number("budget", "TOKENS", "How long it may be at most, to the token.", None, "-b"),
+            _number("limit", "TOKENS", "The model's context limit, where you know it better."),
             _value("memory", "FILE", "Where answers are kept, so that none is paid twice."),
-            _SET,
-            _COPY,
-            _DRY_RUN,
-            _JSON,
-            _QUIET,
+            *(_SET, _COPY, _DRY_RUN, _JSON, _QUIET),
         ),
     ),
     Command(
         "capture",
         "digests",
         "Write a text down, condense it, and make it searchable.",
-        ("Store a text whole, condense it, and store the digest beside it; search finds both.",),
+        "The text is stored whole, its digest beside it; search finds both.",
         (_SOURCE,),
-        (
-            _value("name", "NAME", "What to call it; else the file's name."),
-            _CONDENSER,
-            _SET,
-            *_WRITES,
-        ),
+        (_value("name", "NAME", "What to call it; else the file's name."), _CONDENSER, _SET, *_WRITES),
     ),
     Command(
         "captures",
         "digests",
         "Show what was captured, or try one again.",
-        ("Show what was captured, a line each: status, model, name, and why it failed.",),
+        "A line each: status, model, name, and why it failed.",
         (),
         (_value("retry", "NAME", "Try this one again; it pays only for what is missing."), _SET, _STORE, _JSON),
     ),
-)
-
-_UPKEEP = (
     Command(
         "warm",
         "looking",
         "Let a model read everything ahead.",
-        (
-            "Let the model read every passage ahead; questions are then compared with all, whatever their words.",
-            "Broken off, it goes on where it ended; after a change it reads what is new.",
-        ),
+        "Questions are then compared with every passage, whatever their words. Broken off, it goes on where it ended; "
+        "after a change it reads what is new.",
         (_PATHS,),
-        (_EMBEDDER, _STORE, _JSON, _QUIET),
+        (_EMBEDDER, *_ENDS),
     ),
     Command(
         "stores",
         "looking",
         "List the stores of the cache, or prune them.",
-        (
-            "List the stores that the cache keeps for folders: bytes, documents, what was added, the store's own name.",
-            "--prune deletes those of which nothing that was added is there any more; an unmounted disk looks so too.",
-        ),
+        "Bytes, documents, what was added, the store's own name. --prune deletes those of which nothing that was added "
+        "is there any more; an unmounted disk looks so too.",
         (),
         (_switch("prune", "--prune", "Delete the stores whose folders are not there any more."), _DRY_RUN, _JSON),
     ),
@@ -464,12 +347,10 @@ _UPKEEP = (
         "serve",
         "serving",
         "Answer over HTTP, with a page to look at.",
-        ("Answer over HTTP, with a page to look at, until Ctrl-C; the bearer token is read from BRIMFUL_TOKEN.",),
+        "Until Ctrl-C; the bearer token is read from BRIMFUL_TOKEN.",
         (_PATHS,),
         (
-            _HOST,
-            _PORT._replace(default=8_080),
-            _TOKEN,
+            *(_HOST, _PORT._replace(default=8_080), _TOKEN),
             _several("hosts", "--allow-host", "NAME", "Another name the server is called by"),
             _several("models", "--allow-model", "MODEL", "A model that clients may condense with"),
             *_SERVED,
@@ -479,58 +360,45 @@ _UPKEEP = (
         "mcp",
         "serving",
         "Answer a model's tools (Model Context Protocol).",
-        (
-            "Answer a model's tools over the Model Context Protocol.",
-            "With stdio, nothing but the protocol is written to standard output.",
-        ),
+        "With stdio, nothing but the protocol is written to standard output.",
         (_PATHS,),
         (
             _value("transport", "stdio|http", "How the client talks.", "stdio"),
-            _HOST,
-            _PORT._replace(default=8_081),
-            _TOKEN,
-            *_SERVED,
+            *(_HOST, _PORT._replace(default=8_081), _TOKEN, *_SERVED),
         ),
     ),
     Command(
         "eval",
         "evaluating",
         "Measure recall at budgets.",
-        ("Measure recall, precision, IoU and full coverage at budgets, on a set or on your own documents.",),
+        "Also precision, IoU and full coverage; on a set or on your own documents.",
         (Argument("place", "SET", "The folder of a set."),),
         (
             _value("make", "FOLDER", "Make a set there from --path or a store, then ask it."),
             _several("paths", "--path", "PATH", "What to make the set from"),
-            _value("questions", "N", "How many questions to make.", 100, kind="int"),
+            _number("questions", "N", "How many questions to make.", 100),
             _value("budgets", "TOKENS,...", "The budgets to measure at.", "500,1000,2000,4000"),
             _value("split", "all|dev|holdout", "Which half of the questions.", "all"),
             _value("scope", "pooled|own", "Ask all documents, or a question's own.", "pooled"),
-            _value("limit", "N", "Ask only so many questions.", kind="int"),
+            _number("limit", "N", "Ask only so many questions."),
             _value("svg", "FILE", "Draw recall by budget."),
-            _SET,
-            _STORE,
-            _JSON,
+            *(_SET, _STORE, _JSON),
         ),
     ),
     Command(
         "doctor",
         "examining",
         "Check the installation.",
-        (
-            "Check the installation: parts, store, vectors, vocabularies, room on the disk.",
-            "No model is called unless one is named.",
-        ),
+        "Parts, store, vectors, vocabularies, room on the disk. No model is called unless one is named.",
         (),
-        (_value("model", "MODEL", "Also ask this model's server for an answer.", short="-m"), _STORE, _JSON),
+        (_value("model", "MODEL", "Also ask this model's server for an answer.", None, "-m"), _STORE, _JSON),
     ),
     Command(
         "copy",
         "looking",
         "Copy a store to another, a file or a server's.",
-        (
-            "Copy a store to another, between files and servers, without indexing anything again.",
-            "A copy that was broken off goes on where it ended. It is done when both have the same state root.",
-        ),
+        "Nothing is indexed again. A copy that was broken off goes on where it ended. It is done when both have the "
+        "same state root.",
         (
             Argument("source", "SOURCE", "The store to copy: a file, a folder or an address.", is_needed=True),
             Argument("target", "DEST", "The store to copy to, made where it is not there.", is_needed=True),
@@ -541,26 +409,20 @@ _UPKEEP = (
         "postgres",
         "looking",
         "What an administrator of PostgreSQL needs.",
-        (
-            "Print the statements that let a role use one corpus and nothing else, or list its words in a table.",
-            "roles: for psql, as whoever owns the tables. terms: fills the table of terms, to be looked into with SQL.",
-        ),
+        "roles prints the statements that let a role use one corpus and nothing else, for psql, as whoever owns the "
+        "tables. terms fills the table of terms, to be looked into with SQL.",
         (Argument("action", "roles|terms", "What to do.", is_needed=True),),
         (
             _value("role", "ROLE", "The role that may use the corpus."),
             _value("readers", "ROLE", "Another role that may only ask it."),
-            _STORE,
-            _JSON,
+            *(_STORE, _JSON),
         ),
     ),
     Command(
         "config",
         "setup",
         "Show each setting and where it came from, or set one.",
-        (
-            "Show each setting and where it came from, or set one in the user's file.",
-            "An option comes before the environment, that before the project's file, that before the user's.",
-        ),
+        "An option comes before the environment, that before the project's file, that before the user's.",
         (
             Argument("action", "show|path|get|set", "What to do.", default="show"),
             Argument("key", "KEY", "Which setting, for get and set."),
@@ -572,15 +434,10 @@ _UPKEEP = (
         "completion",
         "setup",
         "Print the completion script of a shell.",
-        (
-            "Print the completion script of a shell.",
-            'bash: eval "$(brimful completion bash)". zsh the same. fish: brimful completion fish | source.',
-        ),
-        (_SHELL,),
+        'bash: eval "$(brimful completion bash)". zsh the same. fish: brimful completion fish | source.',
+        (Argument("shell", "bash|zsh|fish", "Which shell.", is_needed=True),),
         (_JSON,),
     ),
 )
-
-
-COMMANDS: Mapping[str, Command] = {each.name: each for each in (*_ASKING, *_CORPUS, *_DIGESTS, *_UPKEEP)}
+COMMANDS: Mapping[str, Command] = {command.name: command for command in _ALL}
 """All of them, in the order in which they are listed."""

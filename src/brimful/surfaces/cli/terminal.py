@@ -6,21 +6,25 @@ are for terminals only, and for none with NO_COLOR. What comes from documents an
 
 from __future__ import annotations
 
+import base64
 import os
 import re
+import shutil
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
 from brimful.errors import InputError
-from brimful.patterns import INVISIBLE, compiled
+from brimful.text.unseen import INVISIBLE
 
 _CONTROLS = f"\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff{INVISIBLE}"
-_HARMFUL = compiled(f"[{_CONTROLS}]")
-_HARMFUL_IN_A_LINE = compiled(f"[\\t\\n{_CONTROLS}]")
-_DEFAULT_WIDTH, _WIDEST = 80, 100
+_HARMFUL = re.compile(f"[{_CONTROLS}]")
+_HARMFUL_IN_A_LINE = re.compile(f"[\\t\\n{_CONTROLS}]")
+_WIDEST = 100
 _STYLES = {"strong": "1", "faint": "2", "path": "36", "good": "32", "warn": "33", "bad": "31"}
 
 
@@ -53,16 +57,7 @@ def is_plain(stream: TextIO) -> bool:
 
 def width() -> int:
     """Columns to fill, 80 where nobody knows."""
-    try:  # as `shutil` does, which is loaded with all that unpacks archives
-        told = int(os.environ["COLUMNS"])
-    except (KeyError, ValueError):
-        told = 0
-    if told <= 0:
-        try:
-            told = os.get_terminal_size(sys.__stdout__.fileno()).columns or _DEFAULT_WIDTH  # type: ignore[union-attr]
-        except (AttributeError, ValueError, OSError):  # it is closed, detached or no terminal
-            told = _DEFAULT_WIDTH
-    return max(min(told, _WIDEST), 20)
+    return max(min(shutil.get_terminal_size().columns, _WIDEST), 20)
 
 
 def tint(style: str, text: str, *, stream: TextIO | None = None) -> str:
@@ -76,22 +71,15 @@ def say(text: str = "") -> None:
     _write(sys.stderr, text + "\n")
 
 
-class PipeClosed(Exception):  # noqa: N818  (`| head` has seen enough: an end, not an error)
-    """Nobody reads standard output any more."""
-
-
 def give(text: str) -> None:
     """The data: its exact bytes through a pipe, made harmless on a terminal."""
     if sys.stdout.isatty():
         _write(sys.stdout, harmless(text) + ("" if text.endswith("\n") or not text else "\n"))
         sys.stdout.flush()
         return
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
-        sys.stdout.buffer.flush()
-    except BrokenPipeError as error:
-        raise PipeClosed from error
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
 
 
 def show(text: str) -> None:
@@ -160,8 +148,6 @@ def progress(task: str) -> Iterator[Callable[[str], None] | None]:
     if is_plain(sys.stderr):
         yield None
         return
-    import threading
-
     began = shown = time.monotonic()
     count, last = 0, ""
     is_done, drawing = threading.Event(), threading.Lock()
@@ -217,11 +203,9 @@ _SECONDS = 10
 
 def copy(text: str) -> str:
     """Put a text on the clipboard; returns what did it."""
-    from shutil import which
-
     for program, options in _PROGRAMS:
         needs = _NEEDS_DISPLAY.get(program)
-        found = which(program) if needs is None or os.environ.get(needs) else None
+        found = shutil.which(program) if needs is None or os.environ.get(needs) else None
         if found is not None:
             _run([found, *options], text)
             return program
@@ -231,8 +215,6 @@ def copy(text: str) -> str:
     data = text.encode("utf-8", "surrogateescape")
     if len(data) > _MOST_BYTES:
         raise InputError(f"a terminal's clipboard takes {_MOST_BYTES:,} bytes and this is {len(data):,}; install xclip")
-    import base64
-
     sys.stderr.write(f"\033]52;c;{base64.b64encode(data).decode()}\a")
     sys.stderr.flush()
     return "the terminal"
@@ -245,8 +227,6 @@ def say_copied(by: str | None) -> None:
 
 
 def _run(command: list[str], text: str) -> None:
-    import subprocess  # few commands need it
-
     try:
         # xclip and wl-copy stay in the background to serve the text, so nothing waits for their output.
         subprocess.run(  # noqa: S603  (a fixed program, the text goes through its standard input)

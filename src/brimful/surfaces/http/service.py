@@ -7,6 +7,7 @@ import base64
 import binascii
 import json
 import queue
+import re
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,7 +34,6 @@ from brimful.errors import (
     suggest,
 )
 from brimful.limits import PATIENCE_SECONDS
-from brimful.patterns import compiled
 from brimful.surfaces.http import ServeSettings
 from brimful.surfaces.records import Record
 from brimful.surfaces.schemas import ProblemBody
@@ -44,7 +44,7 @@ from brimful.surfaces.serving import Receipts
 MEDIA_TYPE = "application/problem+json"
 _CODE_OF = {404: "request.not_found", 405: "request.method", 400: "request.json"}
 _RETRY_SECONDS = 1
-_QUOTED = compiled(r"'([^']*)'")
+_QUOTED = re.compile(r"'([^']*)'")
 _MOST_ERRORS = 20
 
 

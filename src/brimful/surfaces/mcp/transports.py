@@ -26,7 +26,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from brimful.errors import SettingError
 from brimful.limits import DENSIFY_SECONDS, MESSAGE_BYTES, REQUEST_SECONDS
-from brimful.patterns import compiled
 from brimful.surfaces.access import address_of, check_token, is_authorised, is_own_origin
 from brimful.surfaces.serving import listen, make_server, replayed
 from brimful.text.strict_json import StrictJsonError, strict_json
@@ -35,7 +34,7 @@ from brimful.text.strict_json import StrictJsonError, strict_json
 #
 # The SDK passes over what it can't read, and whoever asked would wait for ever; so every message is read here first.
 
-_TOKEN = compiled(rb'("(?:[^"\\]++|\\.)*+")|([\[{])|([\]}])|(-?\d++)|[:,]|[^\s"\[\]{}:,]++', re.DOTALL)
+_TOKEN = re.compile(rb'("(?:[^"\\]++|\\.)*+")|([\[{])|([\]}])|(-?\d++)|[:,]|[^\s"\[\]{}:,]++', re.DOTALL)
 _MOST_ID = 200
 
 
