@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rapidfuzz.distance import OSA
 
 from brimful.search.query import parse_query
 from brimful.search.spelling import MOST_CORRECTIONS, Spellings, corrections, repair, similarity
 from brimful.search.terms import CountedWords
+from tests.kernels.spelling import edits_between
 from tests.search.test_forms import all_forms
 
 read = partial(parse_query, operators=True)
@@ -58,7 +58,7 @@ def test_attested_misspellings(wrong, right, how):
     """The right word is the first correction, and it says how far away and how alike it is (105 §3.1)."""
     first = repair(wrong.encode(), WORDS, SPELLINGS)[0]
     assert (first.term.decode(), first.how, first.word.decode()) == (right, how, wrong)
-    assert first.distance == OSA.distance(wrong, right)
+    assert first.distance == edits_between(wrong, right)
     assert first.similarity == similarity(wrong, right)
     assert 0 < first.weight < 1000
 
@@ -135,9 +135,9 @@ words = st.text("abcdeé", min_size=3, max_size=9)
 def test_near_words_are_all_found(names, word, edits):
     """What is near is what comparing with every single word finds, in the same order."""
     expected = sorted(
-        (-similarity(word, name), OSA.distance(word, name), name.encode())
+        (-similarity(word, name), edits_between(word, name), name.encode())
         for name in names
-        if 0 < OSA.distance(word, name) <= edits and similarity(word, name) >= float(np.float32(0.3))
+        if 0 < edits_between(word, name) <= edits and similarity(word, name) >= float(np.float32(0.3))
     )
     found = Spellings(sorted(name.encode() for name in names)).near(word, edits=edits)
     assert [(-each.similarity, each.distance, each.term) for each in found] == expected
@@ -154,9 +154,7 @@ def test_near_words_of_a_large_vocabulary():
         at = draw.randrange(len(word))
         word = word[:at] + draw.choice("aeiou") + word[at + draw.randint(0, 1) :]
         expected = {
-            name.encode()
-            for name in names
-            if 0 < OSA.distance(word, name, score_cutoff=2) <= 2 and similarity(word, name) >= 0.3
+            name.encode() for name in names if similarity(word, name) >= 0.3 and 0 < edits_between(word, name) <= 2
         }
         assert {each.term for each in spellings.near(word, edits=2)} == expected
 
