@@ -62,6 +62,7 @@ SHORT = (
         "categories while a budget is grown to the brim",
         "growing adds the records beside a window, of any kind",
     ),
+    ("CFS parallel", "both legs of retrieval run side by side", "one after the other; their order changes no answer"),
     ("CFS §10", "evidence in a dropped twin counts as shown when recall is measured", "it counts as missed"),
     ("reachability", "settings of densification, reserves and the page's knobs", "not by name on every surface yet"),
 )
