@@ -21,12 +21,14 @@ from typing import Any
 import numpy as np
 from core.report import commit
 from fused import Fused, pieces_of
+from shared.answerers import cited
+from shared.measures import difference
 from shared.sets import ROOT, find_shared
 
 import brimful
 from brimful.corpus.documents import Document
-from brimful.evaluation.measures import Cited, Difference, TokenAxis, difference, score
-from brimful.evaluation.sets import Evidence, Question
+from brimful.evaluation.measures import TokenAxis, score
+from brimful.evaluation.sets import Place
 from brimful.index.named import embedder_named
 from brimful.text.vocabularies import tokens_for
 
@@ -158,17 +160,14 @@ def _bugs(shared: Path, late: str) -> list[str]:
     texts = dict(unpack.blobs())
     ours: dict[int, dict[str, float]] = {budget: {} for budget in LINE_BUDGETS}
     for bug in (each for each in unpack.instances() if each["evidence"]):
-        evidence = tuple(Evidence(each["doc_id"], each["bstart"], each["bend"]) for each in bug["evidence"])
-        question = Question(bug["qid"], bug["question"], None, evidence)
+        evidence = [Place(each["doc_id"], each["bstart"], each["bend"]) for each in bug["evidence"]]
         with tempfile.TemporaryDirectory(prefix="brimful-people-") as folder, brimful.open(folder, late=late) as engine:
             engine.add_documents(Document(path, texts[blob]) for path, blob in bug["files"].items())
             for budget in LINE_BUDGETS:
-                windows = engine.context(question.text, budget=budget, model=MODEL).windows
-                ranked = sorted(windows, key=lambda window: (-window.score, window.path, window.start, window.end))
-                paths = sorted({window.path for window in windows} | {each.path for each in evidence})
+                places = cited(engine.context(bug["question"], budget=budget, model=MODEL))
+                paths = sorted({each.path for each in [*places, *evidence]})
                 axis = TokenAxis(Document(path, texts[bug["files"][path]]) for path in paths)
-                cited = [Cited(window.path, window.start, window.end) for window in ranked]
-                ours[budget][bug["qid"]] = score(axis, question, axis.fill(cited, budget=budget)).recall
+                ours[budget][bug["qid"]] = score(axis, evidence, axis.fill(places, budget=budget).tokens).recall
     measured = json.loads((shared / "baselines" / "swe_dev.json").read_text(encoding="utf-8"))[PEER]["per_question"]
     lines = ["## code_swe_dev", "", "Recall of the lines that a fix changes.", ""]
     lines += TABLE
@@ -180,7 +179,7 @@ def _bugs(shared: Path, late: str) -> list[str]:
 
 def _row(name: str, ours: dict[str, float], theirs: dict[str, float]) -> str:
     shared = sorted(ours.keys() & theirs.keys())
-    found: Difference = difference({each: ours[each] for each in shared}, {each: theirs[each] for each in shared})
+    found = difference({each: ours[each] for each in shared}, {each: theirs[each] for each in shared})
     means = [sum(values[each] for each in shared) / max(len(shared), 1) for values in (ours, theirs)]
     shown = f"**{found}**" if found.is_clear else str(found)
     return f"| {name} | {means[0]:.3f} | {means[1]:.3f} | {shown} |"

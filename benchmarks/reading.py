@@ -23,12 +23,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.report import commit
-from people import FETCHED, _module
-from shared.sets import find_shared
+from people import FETCHED, shared_module
+from shared.sets import dev_set, find_shared
 
 import brimful
 from brimful.assembly.context import Context
-from brimful.evaluation.sets import read_set
 from brimful.windows.window import Window
 
 SETS = ("chroma", "qa_anthropic_code", "qa_scifact")
@@ -114,7 +113,7 @@ def main() -> int:
 
 def _contexts(shared: Path, stores: Path, chance: random.Random) -> Iterator[tuple[str, Context]]:
     for name in SETS:
-        found = read_set(shared / "data" / name, split="dev")
+        found = dev_set(shared / "data" / name)
         place = stores / f"{name}.db"
         fresh = not place.exists()
         with brimful.open(place) as engine:
@@ -123,7 +122,7 @@ def _contexts(shared: Path, stores: Path, chance: random.Random) -> Iterator[tup
             for question in chance.sample(found.questions, QUESTIONS):
                 for budget in BUDGETS:
                     yield name, engine.context(question.text, budget=budget)
-    judge = _module(shared / "data" / "real_dev" / "score.py")
+    judge = shared_module(shared / "data" / "real_dev" / "score.py")
     asked = judge.load_questions()
     for corpus in sorted({question["corpus"] for question in asked}):
         place = stores / f"real-{corpus}"
