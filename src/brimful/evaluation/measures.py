@@ -38,7 +38,7 @@ _NEXT_TO_LEAD = 3  # bytes of a character behind its first, at most
 # this measures what was chosen, not how it is written down.
 
 
-class Filled(NamedTuple):
+class _Filled(NamedTuple):
     """What a budget bought of an answer."""
 
     tokens: NDArray[np.int64]  # in the order in which they were taken
@@ -81,12 +81,12 @@ class TokenAxis:
         first, last = self.span(place)
         return first + np.flatnonzero(~self.is_blank[first:last])
 
-    def fill(self, ranked: Sequence[Place], *, budget: int) -> Filled:
+    def fill(self, ranked: Sequence[Place], *, budget: int) -> _Filled:
         """Take places in order until the budget is spent; the last one is cut, a token taken twice is free."""
         valid = [each for each in ranked if 0 <= each.start <= each.end <= self._sizes.get(each.path, -1)]
         tokens = _joined([np.arange(*self.span(each)) for each in valid])
         distinct = tokens[np.sort(np.unique(tokens, return_index=True)[1])]
-        return Filled(distinct[:budget], len(distinct), len(ranked) - len(valid))
+        return _Filled(distinct[:budget], len(distinct), len(ranked) - len(valid))
 
 
 def _joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""How well does the engine answer a set of questions, or one made from your own documents?"""
+"""How well does the engine answer a set of questions?"""
 
 from __future__ import annotations
 
@@ -15,30 +15,23 @@ from brimful.errors import InputError
 from brimful.evaluation.measures import VOCABULARY, Properties, properties, summary
 from brimful.evaluation.run import Result
 from brimful.evaluation.run import evaluate as run
-from brimful.evaluation.sets import EvaluationSet, Place, Question, make_set, read_set, write_set
+from brimful.evaluation.sets import EvaluationSet, Place, Question, read_set
 from brimful.settings import Ask
-from brimful.surfaces.cli.commands import corpus_of
 from brimful.surfaces.cli.dispatch import FOUND
-from brimful.surfaces.cli.terminal import one_line, say, show
+from brimful.surfaces.cli.terminal import show
 
 
 def evaluate(
     *,
-    place: str | None,
-    make: str | None,
-    paths: Sequence[str],
-    questions: int,
+    place: str,
     budgets: str,
     limit: int | None,
     set: str | None,  # noqa: A002
-    store: str | None,
     as_json: bool,
 ) -> int:
     """Ask every question at every budget; the table, or the whole result as JSON."""
     sizes = _sizes(budgets)
-    if (place is None) == (make is None):
-        raise InputError("name the folder of a set, or --make FOLDER with the paths to make one from")
-    asked = read_set(place) if place is not None else _made(Path(make or ""), paths, store=store, questions=questions)
+    asked = read_set(place)
     if limit is not None:
         asked = replace(asked, questions=asked.questions[: max(limit, 0)])
     result, measured = _measured(asked, sizes, Ask.of("", {"model": VOCABULARY}, set or ""))
@@ -55,20 +48,6 @@ def _sizes(budgets: str) -> tuple[int, ...]:
         return tuple(int(each) for each in budgets.split(",") if each.strip())
     except ValueError as error:
         raise InputError(f"budgets are whole numbers with commas between them, got {budgets!r}") from error
-
-
-def _made(folder: Path, paths: Sequence[str], *, store: str | None, questions: int) -> EvaluationSet:
-    """A set from the documents of a store or of paths, kept in a folder so that it can be asked again."""
-    if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{one_line(str(folder))!r} holds something already; name a new folder")
-    with corpus_of(store, paths).engine as engine:
-        documents = [engine.document(path) for path in engine.columns.documents.paths]
-    made = make_set(documents, questions=questions, name=folder.name)
-    write_set(made, folder)
-    number = len(made.questions)
-    place = one_line(str(folder))
-    say(f"{number:,} question{'' if number == 1 else 's'} written to {place}; ask again: brimful eval {place}")
-    return made
 
 
 def _measured(asked: EvaluationSet, budgets: Sequence[int], chosen: Ask) -> tuple[Result, dict[int, list[Properties]]]:
