@@ -23,19 +23,9 @@ from tests.properties.strategies import documents, long_texts, texts
 
 MODELS = ["o200k_base", "cl100k_base", "llama3", "mistral_v1", "claude", "approximate"]
 QUESTIONS = [
-    "tea",
-    "When did the tea arrive in Lisbon?",
-    "pour cup level",
-    "disk ERROR failed",
-    "茶 天气",
-    "Straße",
-    "lisbonn arived",
-    '"tea arrived" -Ada',
-    "te* path:a.md",
-    "kind:code pour",
-    "supercalifragilistic word",
-    "",
-    "absent",
+    *("tea", "When did the tea arrive in Lisbon?", "pour cup level", "disk ERROR failed", "茶 天气", "Straße"),
+    *("lisbonn arived", '"tea arrived" -Ada', "te* path:a.md", "kind:code pour", "supercalifragilistic word", ""),
+    *("absent",),
 ]
 questions = st.sampled_from(QUESTIONS)
 few = settings(max_examples=int(os.environ.get("BRIMFUL_EXAMPLES", "40")))
