@@ -316,20 +316,6 @@ def test_where_something_was_declared_is_no_question_for_code_without_code(ask):
     assert "declared void in the harbour" in best.text
 
 
-def test_words_that_no_document_has_are_named_and_decide(ask):
-    """A policy that nobody wrote down is not answered with the other policies, unless that is asked for."""
-    texts = {
-        f"{name}.md": f"# {name.title()} policy\n\n{FILLER}The {name} policy holds for all."
-        for name in ("travel", "gift")
-    }
-    context = ask(texts)("what is our parental leave policy?")
-    assert context.text == ""
-    assert context.relevance.reason == "no document has: parental, leave"
-    nearest = ask(texts)("what is our parental leave policy?", anyway=True)
-    assert "policy" in nearest.text
-    assert nearest.relevance.missing == ("parental", "leave")
-
-
 def test_relevance_ends(ask):
     """What only fills is marked, and `fill="relevant"` leaves it out."""
     texts = {

@@ -131,42 +131,31 @@ CL100K = (
 QWEN = CL100K.replace("{1,3}", "")
 
 
-@pytest.mark.parametrize("vocabulary", ["cl100k_base", "o200k_base"])
-def test_openai_counts_are_those_of_tiktoken(vocabulary: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """tiktoken, with its own pattern and a vocabulary from the bpe-openai wheel, counts the same."""
+@pytest.fixture(params=["cl100k_base", "o200k_base"])
+def openai(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Callable[[str], int]]:
+    """A vocabulary of OpenAI's, and tiktoken's counts with its own pattern and the tokens of the bpe-openai wheel."""
     from tiktoken_ext import openai_public
 
-    packed = folder("bpe_openai") / "data" / f"{vocabulary}.tiktoken.gz"
+    packed = folder("bpe_openai") / "data" / f"{request.param}.tiktoken.gz"
     ranks = ranks_in(gzip.decompress(packed.read_bytes()))
     monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *_, **__: ranks)  # it would use the network
-    encoding = tiktoken.Encoding(**getattr(openai_public, vocabulary)())
-    agree(vocabulary, lambda text: len(encoding.encode_ordinary(text)))
+    encoding = tiktoken.Encoding(**getattr(openai_public, request.param)())
+    return request.param, lambda text: len(encoding.encode_ordinary(text))
 
 
-@pytest.mark.filterwarnings("ignore:open_binary is deprecated:DeprecationWarning")  # inside bpe-openai
-@pytest.mark.parametrize("vocabulary", ["cl100k_base", "o200k_base"])
-def test_openai_counts_are_those_of_bpe_openai(vocabulary: str) -> None:
-    """A third implementation, with its own algorithm and tables, counts the same."""
-    import bpe_openai
-
-    encoding = bpe_openai.get_encoding(vocabulary)
-    agree(vocabulary, lambda text: len(encoding.encode_ordinary(text)))
+def test_openai_counts_are_those_of_tiktoken(openai: tuple[str, Callable[[str], int]]) -> None:
+    """Whole texts, pieces of them, random Unicode, and every class of characters beside every other."""
+    agree(*openai)
 
 
-@pytest.mark.parametrize("vocabulary", ["cl100k_base", "o200k_base"])
-def test_every_code_point_counts_as_tiktoken_does(vocabulary: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_code_point_counts_as_tiktoken_does(openai: tuple[str, Callable[[str], int]]) -> None:
     """Between letters, behind an apostrophe, beside digits and blanks: no character is of another class in tiktoken."""
-    from tiktoken_ext import openai_public
-
-    packed = folder("bpe_openai") / "data" / f"{vocabulary}.tiktoken.gz"
-    ranks = ranks_in(gzip.decompress(packed.read_bytes()))
-    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *_, **__: ranks)
-    encoding = tiktoken.Encoding(**getattr(openai_public, vocabulary)())
+    vocabulary, count = openai
     counter = tokens_for(vocabulary)
     differing = []
     for point in itertools.chain(range(0xD800), range(0xE000, 0x110000)):
         text = f"a{chr(point)}b'{chr(point)}the1{chr(point)} {chr(point)}'sthe"
-        if counter.count(text) != len(encoding.encode_ordinary(text)):
+        if counter.count(text) != count(text):
             differing.append(hex(point))
     assert differing == []
 

@@ -82,61 +82,40 @@ def check_truncation(counter: TokenCounter, text: str, max_tokens: int, marker: 
         assert text.startswith(cut)
 
 
-CUTS = st.lists(st.integers(0, 400), min_size=2, max_size=6)
+def check_laws(counter: TokenCounter, texts: tuple[str, str, str], cuts: list[int], room: int, marker: str) -> None:
+    """Sums, slices and cuts are exact with respect to `count`."""
+    check_sum(counter, texts)
+    check_slices(counter, "".join(texts), cuts, room)
+    check_truncation(counter, "".join(texts), room, marker)
 
 
-@pytest.mark.parametrize("name", OPENAI)
-@MANY
-@given(texts=st.tuples(TEXTS, TEXTS, TEXTS))
-def test_measures_add_up_exactly(name: str, texts: tuple[str, str, str]) -> None:
-    """The measure of a text joined from others is the sum of their measures, in any grouping."""
-    check_sum(tokens_for(name), texts)
-
-
-@pytest.mark.parametrize("name", OPENAI)
-@MANY
-@given(text=TEXTS, cuts=CUTS, max_tokens=st.integers(0, 80))
-def test_slices_are_counted_exactly(name: str, text: str, cuts: list[int], max_tokens: int) -> None:
-    """A prepared text says of every slice what a fresh count says, and its fit fits."""
-    check_slices(tokens_for(name), text, cuts, max_tokens)
-
-
-@pytest.mark.parametrize("name", OPENAI)
-@MANY
-@given(text=TEXTS, max_tokens=st.integers(0, 80), marker=st.sampled_from(["...", "", " […]", "\n<cut here>\n"]))
-def test_truncation_never_exceeds_its_limit(name: str, text: str, max_tokens: int, marker: str) -> None:
-    """A cut text fits with its marker, begins as the text does, and a text that fits is not touched."""
-    check_truncation(tokens_for(name), text, max_tokens, marker)
-
-
-@pytest.mark.parametrize("name", [*OTHERS, *ESTIMATES])
-@FEW
-@given(
+LAWS = given(
     texts=st.tuples(TEXTS, TEXTS, TEXTS),
-    cuts=CUTS,
-    max_tokens=st.integers(0, 80),
-    marker=st.sampled_from(["...", " […]"]),
+    cuts=st.lists(st.integers(0, 400), min_size=2, max_size=6),
+    room=st.integers(0, 80),
+    marker=st.sampled_from(["...", "", " […]", "\n<cut here>\n"]),
 )
-def test_every_other_counter_keeps_the_same_laws(
-    name: str, texts: tuple[str, str, str], cuts: list[int], max_tokens: int, marker: str
+
+
+@pytest.mark.parametrize("name", OPENAI)
+@MANY
+@LAWS
+def test_counters_of_openai_keep_the_laws(
+    name: str, texts: tuple[str, str, str], cuts: list[int], room: int, marker: str
 ) -> None:
-    """Sums, slices and cuts are exact with respect to `count` for every vocabulary and every estimate."""
-    counter = tokens_for(name)
-    check_sum(counter, texts)
-    check_slices(counter, "".join(texts), cuts, max_tokens)
-    check_truncation(counter, "".join(texts), max_tokens, marker)
+    """Measures add up in any grouping, slices cost what a fresh count says, and a cut text fits with its marker."""
+    check_laws(tokens_for(name), texts, cuts, room, marker)
 
 
+@pytest.mark.parametrize("name", [*OTHERS, *ESTIMATES, "one's own"])
 @FEW
-@given(texts=st.tuples(TEXTS, TEXTS, TEXTS), cuts=CUTS, max_tokens=st.integers(0, 80))
-def test_a_counter_of_ones_own_keeps_the_same_laws(
-    texts: tuple[str, str, str], cuts: list[int], max_tokens: int
+@LAWS
+def test_every_other_counter_keeps_the_same_laws(
+    name: str, texts: tuple[str, str, str], cuts: list[int], room: int, marker: str
 ) -> None:
-    """A function brought by the user is a full counter."""
-    counter = counting("characters", len)
-    check_sum(counter, texts)
-    check_slices(counter, "".join(texts), cuts, max_tokens)
-    check_truncation(counter, "".join(texts), max_tokens, "...")
+    """Every vocabulary, every estimate, and a function brought by the user."""
+    counter = counting(name, len) if name == "one's own" else tokens_for(name)
+    check_laws(counter, texts, cuts, room, marker)
 
 
 @pytest.mark.parametrize("name", [*OTHERS, *OPENAI])
