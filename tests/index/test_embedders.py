@@ -18,12 +18,7 @@ from tokenizers import Tokenizer
 from brimful.errors import BrimfulError, EndpointError, InputError, MissingPartError, ScoreError, SettingError
 from brimful.index import embedders as endpoints
 from brimful.index.build import Extent, build_segment
-from brimful.index.embedders import (
-    Embedder,
-    EndpointEmbedder,
-    StaticEmbedder,
-    wrap,
-)
+from brimful.index.embedders import Embedder, EndpointEmbedder, StaticEmbedder, wrap
 from brimful.index.vectors import codes_of, nearest, project, query_vector, rerank, unit_codes, unit_vectors
 from brimful.text import token_tables
 from brimful.text.terms import query_terms

@@ -33,10 +33,9 @@ records = st.integers(0, 10**6).map(
         for n in range(20)
     )
 )
-texts = st.lists(
-    st.one_of(st.sampled_from(PIECES), st.sampled_from(HOSTILE), st.text(max_size=6)),
-    max_size=12,
-).map("".join)
+texts = st.lists(st.one_of(st.sampled_from(PIECES), st.sampled_from(HOSTILE), st.text(max_size=6)), max_size=12).map(
+    "".join
+)
 texts = st.one_of(texts, texts, records)
 long_texts = st.integers(0, 10**6).map(lambda seed: "".join(random.Random(seed).choices(PIECES, k=300)))
 paths = st.sampled_from(["a.md", "b.py", "c.csv", "d.jsonl", "e.log", "f.txt", "odd\nname.md", "g] h.md", "i<j>.md"])

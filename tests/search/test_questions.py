@@ -464,11 +464,7 @@ def test_an_explanation_names_translations(tmp_path):
 
 @pytest.mark.parametrize(
     "question",
-    [
-        "what happens with unknown options",
-        "please explain unknown options",
-        "was passiert hier: unknown options",
-    ],
+    ["what happens with unknown options", "please explain unknown options", "was passiert hier: unknown options"],
 )
 def test_words_with_which_people_ask_decide_nothing(ask, question):
     """A manual need not say `happens` in order to answer what happens; it is neither missed nor named."""
@@ -568,8 +564,7 @@ def manual(entry):
 
 @pytest.mark.parametrize("question", ["How do I restore a backup?", "removing a user"])
 @pytest.mark.parametrize(
-    "entry",
-    ["- [{title}](#{anchor})\n", "* {title}\n", "2.{at}. {title}\n\n", "{at}. {title} ........ {at}\n"],
+    "entry", ["- [{title}](#{anchor})\n", "* {title}\n", "2.{at}. {title}\n\n", "{at}. {title} ........ {at}\n"]
 )
 def test_a_section_stands_above_its_entry_in_the_contents(ask, question, entry):
     """A table of contents has the words of every section and says nothing: the section itself is shown first."""

@@ -83,6 +83,7 @@ def test_what_is_left_alone(text):
     assert fixed(text) == {}
 
 
+@pytest.mark.seed("105 §3.2", "an exact match has the highest priority", where="search/spelling.py", ruling=12)
 def test_a_word_that_occurs_is_never_repaired():
     """However rare it is, and however much commoner its neighbour: it may be meant."""
     assert fixed("segement", words=CountedWords({b"segement": 1, b"segment": 900})) == {}
@@ -196,9 +197,3 @@ def test_short_beginnings_are_completed_within_bounds():
         ("orchid", "prefix", 500),
     ]
     assert ladder("and", andante=5) == []
-
-
-@pytest.mark.seed("105 §3.2", "an exact match has the highest priority", where="search/spelling.py", ruling=12)
-def test_a_word_that_the_corpus_has_is_never_repaired():
-    """However near and however common the other is."""
-    assert ladder("orchard", orchard=1, orchards=900) == []

@@ -232,13 +232,7 @@ def test_deepseek_counts_are_those_of_its_published_merges() -> None:
 
 @pytest.mark.parametrize(
     ("vocabulary", "pattern"),
-    [
-        ("glm4", CL100K),
-        ("phi4", CL100K),
-        ("olmo2", CL100K),
-        ("kimi_k2", "KIMI_PATTERN"),
-        ("kimi_k3", "KIMI_PATTERN"),
-    ],
+    [("glm4", CL100K), ("phi4", CL100K), ("olmo2", CL100K), ("kimi_k2", "KIMI_PATTERN"), ("kimi_k3", "KIMI_PATTERN")],
 )
 def test_other_patterned_vocabularies_count_as_tiktoken_does(vocabulary: str, pattern: str) -> None:
     """Without another copy of the vocabulary the engine is checked: tiktoken, fed with the same tokens."""
