@@ -19,8 +19,8 @@ from core.report import commit
 from shared.sets import ASKED, BUDGETS, find_shared
 
 import brimful
-from brimful.evaluation.measures import Cited, TokenAxis, score
-from brimful.evaluation.sets import EvaluationSet
+from brimful.evaluation.measures import TokenAxis, score
+from brimful.evaluation.sets import EvaluationSet, Place
 from brimful.search import field, search, terms
 from brimful.search.columns import CorpusColumns
 from brimful.search.priors import FileKinds
@@ -159,9 +159,9 @@ def _measured(questions: EvaluationSet, folder: Path, *, step: int) -> dict[str,
             for question in chosen:
                 found = engines[question.scope].search(question.text, limit=UNITS, field=settings)
                 hits = found.hits[: found.relevant] if part.ends else found.hits
-                cited = [Cited(hit.path, hit.start, hit.end) for hit in hits]
+                cited = [Place(hit.path, hit.start, hit.end) for hit in hits]
                 for place, budget in enumerate(BUDGETS):
-                    sums[place] += score(axis, question, axis.fill(cited, budget=budget)).recall
+                    sums[place] += score(axis, question.evidence, axis.fill(cited, budget=budget).tokens).recall
         means[variant] = [total / len(chosen) for total in sums]
         for engine in engines.values():
             engine.close()

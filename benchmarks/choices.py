@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from core.report import commit
+from shared.answerers import cited
 from shared.sets import ASKED, BUDGETS, Asked, find_shared
 
 import brimful
 from brimful import render
 from brimful.assembly.context import Context
 from brimful.engine import Engine
-from brimful.evaluation.measures import LEAST_COVERAGE, Cited, TokenAxis, coverage, score
-from brimful.evaluation.sets import EvaluationSet, Question
+from brimful.evaluation.measures import LEAST_COVERAGE, TokenAxis, coverage, score
+from brimful.evaluation.sets import EvaluationSet, Place, Question
 from brimful.settings import Ask, AskSettings, FieldSettings
 from brimful.text.vocabularies import tokens_for
 
@@ -113,7 +114,7 @@ def measured(asked: Asked, shared: Path, stores: Path, names: list[str], step: i
     whole = asked.read(shared)
     axis = TokenAxis(whole.documents)
     opened = engines(whole, stores, asked.folder)
-    sizes = {scope: sum(axis.span(d.path, 0, len(d))[1] - axis.span(d.path, 0, len(d))[0] for d in whole.documents
+    sizes = {scope: sum(len(range(*axis.span(Place(d.path, 0, len(d))))) for d in whole.documents
                         if scope is None or d.path in scope) for scope in opened}  # fmt: skip
     for name in names:
         ask = Ask.of("", {"model": MODEL}, CHOICES[name])
@@ -122,9 +123,7 @@ def measured(asked: Asked, shared: Path, stores: Path, names: list[str], step: i
             row = Row()
             for question in whole.questions[::step]:
                 context = _asked(opened[question.scope], question, budget, chosen, how)
-                ranked = sorted(context.windows, key=lambda w: (-w.score, w.path, w.start, w.end))
-                cited = [Cited(window.path, window.start, window.end) for window in ranked]
-                found = score(axis, question, axis.fill(cited, budget=budget)).recall
+                found = score(axis, question.evidence, axis.fill(cited(context), budget=budget).tokens).recall
                 row.add(context, found, has_more=sizes[question.scope] > 2 * budget, is_brim=chosen.fill == "brim")
             yield name, budget, row
     for engine in opened.values():

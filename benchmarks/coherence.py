@@ -14,8 +14,9 @@ import json
 import tempfile
 from pathlib import Path
 
+from shared.sets import dev_set
+
 import brimful
-from brimful.evaluation.sets import read_set
 from brimful.text.spans import Span
 from brimful.windows.inflate import coherence_of
 from brimful.windows.window import Window
@@ -47,7 +48,7 @@ def main() -> None:
     chosen = parser.parse_args()
     rows = []
     for place in chosen.sets:
-        questions = read_set(place, split="dev", scope="pooled")
+        questions = dev_set(place)
         with tempfile.TemporaryDirectory() as folder, brimful.open(folder, late="none") as engine:
             engine.add_documents(questions.documents)
             scores: list[dict[str, float]] = []

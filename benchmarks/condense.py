@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
+from shared.answerers import cited
 from shared.sets import ASKED, find_shared
 
 import brimful
-from brimful.evaluation.measures import Cited
 from brimful.evaluation.run import evaluate
 from brimful.text.terms import query_terms
 
@@ -40,17 +40,16 @@ def measure(name: str, questions: int, percents: list[int], shared: Path, folder
         seen: dict[int, list[tuple[float, int]]] = {budget: [] for budget in BUDGETS}
         choices = {"densify": "extractive:", "densify_percent": percent} if percent else {}
 
-        def answer(question, budget, scope, seen=seen, choices=choices):
-            made = engines[scope].context(question, budget=budget, model="cl100k_base", **choices)
-            wide = words(engines[scope].context(question, budget=4 * budget, model="cl100k_base").text)
+        def answer(question, budget, seen=seen, choices=choices):
+            made = engines[question.scope].context(question.text, budget=budget, model="cl100k_base", **choices)
+            wide = words(engines[question.scope].context(question.text, budget=4 * budget, model="cl100k_base").text)
             covered = len(wide & words(made.text)) / max(len(wide), 1)
             seen[budget].append((covered, len({window.path for window in made.windows})))
-            ranked = sorted(made.windows, key=lambda each: (-each.score, each.path, each.start, each.end))
-            return [Cited(each.path, each.start, each.end) for each in ranked]
+            return cited(made)
 
-        rows = evaluate(answer, asked, BUDGETS).rows
-        for at, budget in enumerate(BUDGETS):
-            recall = fmean(row.scores[at].recall for row in rows)
+        result = evaluate(answer, asked, BUDGETS)
+        for budget in BUDGETS:
+            recall = result.mean("recall", budget)
             coverage, documents = (fmean(values) for values in zip(*seen[budget], strict=True))
             print(
                 f"| {name} | {budget:,} | {percent} % | {recall:.3f} | {coverage:.3f} | {documents:.1f} |", flush=True

@@ -1,12 +1,13 @@
 """How much of the evidence stands in a context? The shared evaluation sets, beside their peers: `make eval`.
 
-Means go to standard output as they come, and to benchmarks/results as Markdown, JSON and SVG named by the commit.
+Means go to standard output as they come, and to benchmarks/results as Markdown and JSON named by the commit.
 `--embedder minilm` lets a model read the best places, `--warm` all of them before the first question; `--answerer
 shared.answerers:by_model` ranks by the model alone, `--answerer module:function` measures anything else: a function
 from documents to an answerer.
 """
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -16,6 +17,7 @@ from pathlib import Path
 from core.report import commit
 from shared import report
 from shared.answerers import maker_of
+from shared.measures import ndcg
 from shared.sets import ASKED, BUDGETS, baselines, find_shared
 
 from brimful.errors import BrimfulError, choose
@@ -23,7 +25,7 @@ from brimful.evaluation.run import evaluate
 
 NOT_HERE = """The shared evaluation sets are not on this machine: nothing was measured.
 They are looked for in shared/eval beside this repository; set BRIMFUL_EVAL to name another folder.
-On your own documents: brimful.evaluation.sets and docs/evaluation.md."""
+On your own questions: brimful eval and docs/evaluation.md."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -44,7 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
         "budgets": list(BUDGETS),
     }
     make = maker_of(options.answerer, warm=options.warm)
-    measured = []
+    measured: list[report.Measured] = []
+    ranked: list[report.Ranked] = []
     for asked in ASKED:
         if options.sets and asked.name not in options.sets:
             continue
@@ -52,16 +55,22 @@ def main(arguments: list[str] | None = None) -> int:
         questions = replace(whole, name=asked.name, questions=whole.questions[: options.limit])
         before = time.process_time()
         scopes = [question.scope for question in questions.questions]
-        answer = make(questions.documents, scopes, whole=questions.layout == "ir")
+        answer = make(questions.documents, scopes, whole=asked.is_ranked)
         build = time.process_time() - before
+        if asked.is_ranked:
+            places = {each.id: answer(each, BUDGETS[-1]) for each in questions.questions}
+            gains = [ndcg([at.path for at in places[each.id]], each.relevant) for each in questions.questions]
+            ranked.append(report.Ranked(asked, len(gains), sum(gains) / len(gains)))
+            print(f"{asked.name}: {len(gains)} questions, nDCG@10 {ranked[-1].ndcg:.4f}", flush=True)
+            continue
         result = evaluate(answer, questions, BUDGETS)
         peers = report.best_peers(result, baselines(shared, asked))
         measured.append(report.Measured(asked, result, peers, build))
         print(result.table(), *_beside(peers), sep="", flush=True)
         if options.rows:
             options.rows.mkdir(parents=True, exist_ok=True)
-            (options.rows / f"{asked.name}.json").write_text(result.as_json(), encoding="utf-8")
-    names = [] if options.dry else report.write(measured, facts, options.results)
+            (options.rows / f"{asked.name}.json").write_text(json.dumps(result.record(), indent=1), encoding="utf-8")
+    names = [] if options.dry else report.write(measured, ranked, facts, options.results)
     print(f"Written: {', '.join(names) or 'nothing'}")
     return 0
 

@@ -2,7 +2,7 @@
 
 Real sources, fetched by the machine's own package tools (`npm pack`, `pip download`, `apt-get download`; what a tool
 can't get is left out and said) or taken from a folder: `outline.py --sources FOLDER`. Tree-sitter is the oracle
-(`tests/text/outline_oracle.py` says what counts as a definition).
+(`grammars.py` says what counts as a definition).
 
 Names: definitions of one file are paired by name, each at most once; F1 of the pairs over all files of a language.
 Spans: the share of the pairs whose first and last lines both lie within one line of the oracle's, decorators and
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from core import report  # noqa: E402
-from tests.text.outline_oracle import definitions_by_grammar  # noqa: E402
+from grammars import definitions_by_grammar  # noqa: E402
 
 from brimful.index.build import divide_texts  # noqa: E402
 from brimful.text.kinds import Kind, kind_of  # noqa: E402

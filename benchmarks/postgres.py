@@ -489,14 +489,16 @@ def _recall(stages: Stages, server: Any, limit: int) -> Iterator[report.Table]:
 
 
 def _found(server: Any, name: str, limit: int) -> dict[str, list[float]]:
+    from shared.answerers import cited
+
     import brimful
-    from brimful.evaluation.measures import Cited
     from brimful.evaluation.run import evaluate
+    from brimful.evaluation.sets import EvaluationSet, Place, Question
 
     shared = find_shared()
     assert shared is not None
     asked = next(each for each in ASKED if each.name == name).read(shared)
-    whole = type(asked)(asked.name, asked.layout, asked.documents, asked.questions[:limit])
+    whole = EvaluationSet(asked.name, asked.documents, asked.questions[:limit])
     passages = Hybrid(server, name)
     with tempfile.TemporaryDirectory() as scratch:  # small sets are filled anew
         documents = lambda: ((document.path, document.content) for document in whole.documents)  # noqa: E731
@@ -504,18 +506,16 @@ def _found(server: Any, name: str, limit: int) -> dict[str, list[float]]:
     with brimful.open(server.address(f"recall-{name}")) as engine:
         engine.add_documents(list(whole.documents))
 
-        def ours(question: str, budget: int, _scope: object) -> list[Cited]:
-            windows = engine.context(question, budget=budget, model="cl100k_base").windows
-            ranked = sorted(windows, key=lambda each: (-each.score, each.path, each.start, each.end))
-            return [Cited(each.path, each.start, each.end) for each in ranked]
+        def ours(question: Question, budget: int) -> list[Place]:
+            return cited(engine.context(question.text, budget=budget, model="cl100k_base"))
 
-        def theirs(question: str, budget: int, _scope: object) -> list[Cited]:
-            return [Cited(*each) for each in passages.ask(question, budget * 2)]  # more than fits: cut by the axis
+        def theirs(question: Question, budget: int) -> list[Place]:
+            return [Place(*each) for each in passages.ask(question.text, budget * 2)]  # more than fits: cut by the axis
 
         found = {}
         for store, answer in (("Brimful on PostgreSQL", ours), ("tsvector + pgvector", theirs)):
-            means = evaluate(answer, whole, RECALL_BUDGETS).means("recall")
-            found[store] = [means[budget] for budget in RECALL_BUDGETS]
+            result = evaluate(answer, whole, RECALL_BUDGETS)
+            found[store] = [result.mean("recall", budget) for budget in RECALL_BUDGETS]
     return found
 
 

@@ -24,11 +24,10 @@ from typing import NamedTuple
 
 from core.report import commit
 from folders import shared_module
-from shared.sets import ROOT, find_shared
+from shared.sets import ROOT, dev_set, find_shared
 
 import brimful
 from brimful.assembly.context import Context
-from brimful.evaluation.sets import read_set
 from brimful.windows.window import Window
 
 SETS = ("chroma", "qa_anthropic_code", "qa_scifact")
@@ -115,7 +114,7 @@ def main() -> int:
 
 def _contexts(shared: Path, stores: Path, chance: random.Random) -> Iterator[tuple[str, Context]]:
     for name in SETS:
-        found = read_set(shared / "data" / name, split="dev")
+        found = dev_set(shared / "data" / name)
         place = stores / f"{name}.db"
         fresh = not place.exists()
         with brimful.open(place) as engine:

@@ -57,11 +57,13 @@ SHORT = (
         "less than twice the text's memory, outlining included",
         "documents that no store has cut are outlined first: 2 to 4 times, of code 22; long windows beyond ASCII 2.3",
     ),
+    ("085b targets", "above 90 % of relations kept", "not measured"),
     (
         "085b §2",
         "categories while a budget is grown to the brim",
         "growing adds the records beside a window, of any kind",
     ),
+    ("CFS parallel", "both legs of retrieval run side by side", "one after the other; their order changes no answer"),
     ("CFS §10", "evidence in a dropped twin counts as shown when recall is measured", "it counts as missed"),
     ("reachability", "settings of densification, reserves and the page's knobs", "not by name on every surface yet"),
 )

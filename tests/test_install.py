@@ -91,7 +91,7 @@ def test_a_program_in_an_environment_of_its_own_is_changed_by_who_made_it(monkey
     """Pipx and uv know their environments; pip would not reach into them, or not be there."""
     monkeypatch.setattr(sys, "prefix", prefix)
     assert install("office") == f"{extra} 'brimful[office]'"
-    assert install(package="rapidfuzz") == f"{package} 'rapidfuzz'"
+    assert install(package="splintr-rs") == f"{package} 'splintr-rs'"
 
 
 def test_anywhere_else_it_is_this_interpreters_pip(monkeypatch):

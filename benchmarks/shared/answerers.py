@@ -10,11 +10,12 @@ from typing import Any, Protocol
 import numpy as np
 
 import brimful
+from brimful.assembly.context import Context
 from brimful.corpus.documents import Document
-from brimful.evaluation.measures import Cited
 from brimful.evaluation.run import Answerer
-from brimful.evaluation.sets import Scope
+from brimful.evaluation.sets import Place
 from brimful.index.named import embedder_named
+from shared.sets import Scope, SharedQuestion
 
 MOST_DOCUMENTS = 10
 _BATCH = 32  # texts that are embedded together
@@ -44,16 +45,20 @@ def engine_answerer(
             engine.warm()
         engines[scope] = engine
 
-    def rank(question: str, _budget: int, scope: Scope) -> list[Cited]:
-        found = engines[scope].search(question, limit=MOST_DOCUMENTS).documents
-        return [Cited(path, 0, 1) for path, _ in found]
+    def rank(question: SharedQuestion, _budget: int) -> list[Place]:
+        found = engines[question.scope].search(question.text, limit=MOST_DOCUMENTS).documents
+        return [Place(path, 0, 1) for path, _ in found]
 
-    def answer(question: str, budget: int, scope: Scope) -> list[Cited]:
-        windows = engines[scope].context(question, budget=budget, model="cl100k_base").windows
-        ranked = sorted(windows, key=lambda window: (-window.score, window.path, window.start, window.end))
-        return [Cited(window.path, window.start, window.end) for window in ranked]
+    def answer(question: SharedQuestion, budget: int) -> list[Place]:
+        return cited(engines[question.scope].context(question.text, budget=budget, model="cl100k_base"))
 
     return rank if whole else answer
+
+
+def cited(context: Context) -> list[Place]:
+    """The places of a context's windows, the best first."""
+    ranked = sorted(context.windows, key=lambda window: (-window.score, window.path, window.start, window.end))
+    return [Place(window.path, window.start, window.end) for window in ranked]
 
 
 def by_model(documents: Sequence[Document]) -> Answerer:
@@ -63,10 +68,10 @@ def by_model(documents: Sequence[Document]) -> Answerer:
     texts = [document.content.decode("utf-8", "replace") for document in documents]
     vectors = np.concatenate([embedder.embed(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)])
 
-    def answer(question: str, _budget: int, _scope: Scope) -> list[Cited]:
-        likeness = vectors @ embedder.embed([question])[0]
+    def answer(question: SharedQuestion, _budget: int) -> list[Place]:
+        likeness = vectors @ embedder.embed([question.text])[0]
         best = np.lexsort((np.arange(len(likeness)), -likeness))[:MOST_DOCUMENTS]
-        return [Cited(documents[at].path, 0, 1) for at in best.tolist()]
+        return [Place(documents[at].path, 0, 1) for at in best.tolist()]
 
     return answer
 

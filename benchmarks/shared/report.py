@@ -1,14 +1,12 @@
-"""How do the figures stand beside the peers', the field's and the aim? Markdown, JSON and a drawing."""
+"""How do the figures stand beside the peers', the field's and the aim? Markdown and JSON."""
 
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brimful.evaluation.measures import Difference, difference
-from brimful.evaluation.run import Result, plot
+from brimful.evaluation.run import Result
+from shared.measures import Difference, difference
 from shared.sets import Asked
-
-WIDTH = 80
 
 
 class Peer(NamedTuple):
@@ -28,11 +26,19 @@ class Measured(NamedTuple):
     build_cpu_s: float
 
 
+class Ranked(NamedTuple):
+    """One set whose questions ask for whole documents."""
+
+    asked: Asked
+    questions: int
+    ndcg: float
+
+
 def best_peers(result: Result, baselines: dict[str, dict[int, dict[str, float]]]) -> dict[int, Peer]:
     """The peer with the highest mean recall at each budget, over the questions that were asked here too."""
     found = {}
     for budget in result.budgets:
-        ours = result.values("recall", budget) if result.layout == "qa" else {}
+        ours = result.values("recall", budget)
         means = []
         for name, recalls in baselines.items():
             shared = [value for question, value in recalls.get(budget, {}).items() if question in ours]
@@ -48,17 +54,13 @@ def _quad(values: tuple[float, ...] | list[float] | None) -> str:
     return "/".join(f"{value:.3f}".replace("0.", ".", 1) for value in values) if values else "–"
 
 
-def _qa(measured: list[Measured]) -> list[Measured]:
-    return [one for one in measured if one.result.layout == "qa"]
-
-
 def _reading(facts: dict[str, Any]) -> str:
     if facts["embedder"] == "none":
         return ""
     return f", {facts['embedder']} reading {'everything ahead' if facts['warm'] else 'the best places'}"
 
 
-def as_markdown(measured: list[Measured], facts: dict[str, Any]) -> str:
+def as_markdown(measured: list[Measured], ranked: list[Ranked], facts: dict[str, Any]) -> str:
     """The report to read."""
     budgets = "/".join(map(str, facts["budgets"]))
     lines = [f"# eval at {facts['commit']}, answered by {facts['answerer']}{_reading(facts)}", ""]
@@ -71,27 +73,25 @@ def as_markdown(measured: list[Measured], facts: dict[str, Any]) -> str:
         "| set | questions | this | best peer | four-scale field | aim |",
         "|---|---:|---|---|---|---|",
     ]
-    for one in _qa(measured):
+    for one in measured:
         ours = _quad([one.result.mean("recall", budget) for budget in one.result.budgets])
         peers = _quad([peer.recall for peer in one.peers.values()])
-        row = (one.asked.name, str(len(one.result.rows)), ours, peers, _quad(one.asked.field), _quad(one.asked.aim))
+        row = (one.asked.name, str(len(one.result.scores)), ours, peers, _quad(one.asked.field), _quad(one.asked.aim))
         lines.append("| " + " | ".join(row) + " |")
     lines += ["", "## Against the best peer at each budget", ""]
     lines += ["Paired differences in recall with bootstrap 95 % intervals; bold where zero lies outside.", ""]
     lines += ["| set | budget | best peer | this less the peer |", "|---|---:|---|---|"]
-    for one in _qa(measured):
+    for one in measured:
         for budget, peer in one.peers.items():
             shown = f"**{peer.difference}**" if peer.difference.is_clear else str(peer.difference)
             lines.append(f"| {one.asked.name} | {budget} | {peer.name} | {shown} |")
-    ranked = [one for one in measured if one.result.layout == "ir"]
     if ranked:
         lines += ["", "## Documents", "", "nDCG@10 on dev queries; the published figure is of all queries.", ""]
         lines += ["| set | queries | this | best published |", "|---|---:|---:|---|"]
     for one in ranked:
         known = one.asked.published_ndcg
         beside = f"{known[0]} {known[1]:.3f}" if known else "–"
-        mean = one.result.mean("ndcg", one.result.budgets[-1])
-        lines.append(f"| {one.asked.name} | {len(one.result.rows)} | {mean:.3f} | {beside} |")
+        lines.append(f"| {one.asked.name} | {one.questions} | {one.ndcg:.3f} | {beside} |")
     lines += ["", "## The rest", ""]
     lines += ["| set | full | precision | IoU | overlong | invalid | ms p50 | ms p95 | build CPU s |"]
     lines += ["|---|---|---|---|---|---:|---:|---:|---:|"]
@@ -101,29 +101,25 @@ def as_markdown(measured: list[Measured], facts: dict[str, Any]) -> str:
 
 def _rest(one: Measured) -> str:
     result = one.result
-    means = [
-        _quad([result.mean(name, budget) for budget in result.budgets]) if result.layout == "qa" else "–"
-        for name in ("full", "precision", "iou")
-    ]
+    means = [_quad([result.mean(name, budget) for budget in result.budgets]) for name in ("full", "precision", "iou")]
     overlong = "/".join(map(str, result.overlong))
-    times = (f"{result.timing.p50_ms:.1f}", f"{result.timing.p95_ms:.1f}", f"{one.build_cpu_s:.1f}")
+    times = (f"{result.ms(50):.1f}", f"{result.ms(95):.1f}", f"{one.build_cpu_s:.1f}")
     return "| " + " | ".join((one.asked.name, *means, overlong, str(result.invalid), *times)) + " |"
 
 
-def as_json(measured: list[Measured], facts: dict[str, Any]) -> str:
+def as_json(measured: list[Measured], ranked: list[Ranked], facts: dict[str, Any]) -> str:
     """Every mean, unrounded but for six digits; rows of single questions stay out, they name others' data."""
-    sets = []
+    sets: list[dict[str, Any]] = []
     for one in measured:
-        full = json.loads(one.result.as_json())
-        full.pop("per_question")
+        full = one.result.record()
+        del full["per_question"]
         peers = {
             str(budget): {"name": peer.name, "recall": round(peer.recall, 6), **_rounded(peer.difference)}
             for budget, peer in one.peers.items()
         }
-        timing = {**full.pop("timing"), "build_cpu_s": round(one.build_cpu_s, 2)}
-        found = {"fingerprint": one.result.fingerprint, "best_peer": peers}
-        design = {"field": one.asked.field, "aim": one.asked.aim}
-        sets.append({"asked": one.asked.name, **full, **found, **design, "timing": timing})
+        design = {"best_peer": peers, "field": one.asked.field, "aim": one.asked.aim}
+        sets.append({"asked": one.asked.name, **full, **design, "build_cpu_s": round(one.build_cpu_s, 2)})
+    sets += [{"asked": one.asked.name, "questions": one.questions, "ndcg": round(one.ndcg, 6)} for one in ranked]
     return json.dumps({**facts, "sets": sets}, indent=1) + "\n"
 
 
@@ -131,32 +127,11 @@ def _rounded(found: Difference) -> dict[str, float]:
     return {"difference": round(found.mean, 6), "low": round(found.low, 6), "high": round(found.high, 6)}
 
 
-def drawing(measured: list[Measured], facts: dict[str, Any]) -> str | None:
-    """Recall by budget, the mean over the sets for which the design has every figure."""
-    whole = [one for one in _qa(measured) if one.asked.field and one.asked.aim and len(one.peers) == 4]
-    if not whole:
-        return None
-    budgets = whole[0].result.budgets
-
-    def mean(values: list[float]) -> float:
-        return sum(values) / len(values)
-
-    series = {
-        facts["answerer"]: {b: mean([one.result.mean("recall", b) for one in whole]) for b in budgets},
-        "best peer": {b: mean([one.peers[b].recall for one in whole]) for b in budgets},
-        "four-scale field": {b: mean([(one.asked.field or ())[at] for one in whole]) for at, b in enumerate(budgets)},
-        "aim": {b: mean([(one.asked.aim or ())[at] for one in whole]) for at, b in enumerate(budgets)},
-    }
-    return plot(series, title=f"Recall of evidence by budget, mean of {len(whole)} sets")
-
-
-def write(measured: list[Measured], facts: dict[str, Any], folder: Path) -> list[str]:
+def write(measured: list[Measured], ranked: list[Ranked], facts: dict[str, Any], folder: Path) -> list[str]:
     """Write the report's files and return their names."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"eval-{facts['commit']}{facts['ending']}"
-    drawn = drawing(measured, facts)
-    texts = {".md": as_markdown(measured, facts), ".json": as_json(measured, facts), ".svg": drawn}
+    texts = {".md": as_markdown(measured, ranked, facts), ".json": as_json(measured, ranked, facts)}
     for ending, text in texts.items():
-        if text is not None:
-            (folder / (stem + ending)).write_text(text, encoding="utf-8")
-    return [stem + ending for ending, text in texts.items() if text is not None]
+        (folder / (stem + ending)).write_text(text, encoding="utf-8")
+    return [stem + ending for ending in texts]

@@ -4,18 +4,68 @@ The sets are not part of this repository. They are looked for in `shared/eval` b
 says; their own README names their sources and licences.
 """
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Literal
 
-from brimful.evaluation.sets import EvaluationSet, ScopeChoice, Split, read_set
+from brimful.corpus.documents import Document
+from brimful.evaluation.sets import EvaluationSet, Question, read_set
 
 BUDGETS = (500, 1000, 2000, 4000)
 ROOT = Path(__file__).resolve().parents[2]
 
 Four = tuple[float, float, float, float]
+Scope = tuple[str, ...] | None
+"""The documents that a question is asked of; None for all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedQuestion(Question):
+    """A question of a shared set, with the documents that it is asked of and, in place of evidence, graded ones."""
+
+    scope: Scope = None
+    relevant: Mapping[str, int] = field(default_factory=dict)
+
+
+def dev_set(folder: Path) -> EvaluationSet:
+    """The development questions of a set, asked of all of its documents."""
+    found = read_set(folder)
+    questions = (SharedQuestion(each.id, each.text, each.evidence) for each in found.questions)
+    return replace(found, questions=_of_dev(questions))
+
+
+def is_dev(question_id: str) -> bool:
+    """Which half a question falls into: the parity of a hash of its id, so nobody chooses."""
+    return int(hashlib.sha256(question_id.encode()).hexdigest()[:8], 16) % 2 == 0
+
+
+def _of_dev(questions: Iterable[SharedQuestion]) -> tuple[SharedQuestion, ...]:
+    return tuple(question for question in questions if is_dev(question.id))
+
+
+def _rows(file: Path) -> Iterator[dict[str, Any]]:
+    return (json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line.strip())
+
+
+def _ranked_set(folder: Path) -> EvaluationSet:
+    """A set in BEIR's layout: corpus.jsonl, queries.jsonl, and documents with grades in qrels.tsv."""
+    documents = [
+        Document(row["_id"], f"{row.get('title') or ''}\n{row['text']}".strip())
+        for row in _rows(folder / "corpus.jsonl")
+    ]
+    grades: dict[str, dict[str, int]] = {}
+    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
+        query, path, grade = line.split("\t")
+        if int(grade) > 0:
+            grades.setdefault(query, {})[path] = int(grade)
+    rows = _rows(folder / "queries.jsonl")
+    questions = [SharedQuestion(row["_id"], row["text"], (), None, grades.get(row["_id"], {})) for row in rows]
+    kept = tuple(question for question in questions if question.relevant)
+    return EvaluationSet(folder.name, tuple(documents), kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +74,37 @@ class Asked:
 
     name: str
     folder: str
-    scope: ScopeChoice = "pooled"
+    scope: Literal["pooled", "own"] = "pooled"
     questions: str | None = None
     baseline: str | None = None
     field: Four | None = None
     aim: Four | None = None
     published_ndcg: tuple[str, float] | None = None  # the best peer, on all queries of the set
-    split: Split = "dev"  # "all" where only development questions are there
+    split: Literal["dev", "all"] = "dev"  # "all" where only development questions are there
 
     def read(self, shared: Path) -> EvaluationSet:
         """The set's questions with evidence (dev, where all are there), from the shared folder."""
-        wording = shared / "data" / self.questions if self.questions else None
-        return read_set(shared / "data" / self.folder, split=self.split, scope=self.scope, questions=wording)
+        folder = shared / "data" / self.folder
+        if self.is_ranked:
+            found = _ranked_set(folder)
+            return replace(found, questions=_of_dev(found.questions))
+        found = read_set(folder)
+        texts = {question.id: question.text for question in found.questions}
+        if self.questions:
+            texts = {row["qid"]: row["question"] for row in _rows(shared / "data" / self.questions)}
+        named = {row["qid"]: row["doc_ids"] for row in _rows(folder / "questions.jsonl")} if self.scope == "own" else {}
+        scopes = {name: tuple(paths) for name, paths in named.items() if paths}
+        questions = tuple(
+            SharedQuestion(each.id, texts[each.id], each.evidence, scopes.get(each.id))
+            for each in found.questions
+            if each.id in texts
+        )
+        return replace(found, questions=questions if self.split == "all" else _of_dev(questions))
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether whole documents are found, and no bytes."""
+        return self.name.startswith("ir_")
 
 
 ASKED = (

@@ -149,21 +149,8 @@ def test_the_texts_of_windows_are_their_documents_bytes():
 
 PARTS = [
     *(".", "..", "...", "\\", "\n", "\n...", "a", " ", "]", "[DOC: x]", "[IN: y]", "[IN| q]", "[SPAN: z]", "```", "<"),
-    *(
-        "as above",
-        "As above " * 9,
-        "`",
-        "[...]",
-        "\n[...]\n",
-        "[... lines 3-4]",
-        "[nothing above]",
-        " > ",
-        ">",
-        "[lines 4]",
-        "[IN:]",
-        "7| ",
-        "\u0301",
-    ),
+    *("as above", "As above " * 9, "`", "[...]", "\n[...]\n", "[... lines 3-4]", "[nothing above]", " > ", ">"),
+    *("[lines 4]", "[IN:]", "7| ", "\u0301"),
     *("\u200b", "\u2028", "\x85", "\r", "\x0b", "\x1c", "\x00", "\u3000", "\ufeff", "[", "DOC:", "### x", "\\u000a"),
 ]
 parts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=7).map("".join)
@@ -297,17 +284,8 @@ def test_nothing_unseen_hides_a_header():
 
 BRACKETED = ("plain", "messages", "anthropic")
 OUR_LINES = (
-    *(
-        "[DOC: x]",
-        "[IN: x]",
-        "[IN| x]",
-        "[IN:]",
-        "[SPAN: bytes 0-4]",
-        "[...]",
-        "[nothing above]",
-        "[MAP]",
-        "[QUESTION]",
-    ),
+    *("[DOC: x]", "[IN: x]", "[IN| x]", "[IN:]", "[SPAN: bytes 0-4]", "[...]", "[nothing above]", "[MAP]"),
+    *("[QUESTION]",),
     *("[... above line 4]", "[... below line 4]", "[... line 4]", "[... lines 4-5]", "[... numbered lines 4-5]"),
     *("[line 4]", "[lines 4-5]", "[numbered line 4]", "[numbered lines 4-5]"),
 )

@@ -2,7 +2,7 @@
 
 import re
 
-from brimful.evaluation.measures import Cited
+from brimful.evaluation.sets import Place
 
 _WORD = re.compile(r"\w+")
 
@@ -22,13 +22,13 @@ def overlap_answerer(documents):
         for word in words:
             frequency[word] = frequency.get(word, 0) + 1
 
-    def answer(question, budget, scope):
-        asked = set(_WORD.findall(question.lower()))
+    def answer(question, budget):
+        asked = set(_WORD.findall(question.text.lower()))
         ranked = []
         for path, start, end, words in lines:
             shared = sorted(asked & words)
-            if shared and (scope is None or path in scope):
+            if shared:
                 ranked.append((-sum(1_000_000 // frequency[word] for word in shared), path, start, end))
-        return [Cited(path, start, end) for _, path, start, end in sorted(ranked)[: budget // 10]]
+        return [Place(path, start, end) for _, path, start, end in sorted(ranked)[: budget // 10]]
 
     return answer

@@ -57,24 +57,6 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def ir_folder(tmp_path):
-    """A small set in the ir layout."""
-    place = tmp_path / "ranked"
-    place.mkdir()
-    write_lines(
-        place / "corpus.jsonl",
-        [
-            {"_id": "a", "title": "Ferries", "text": "They leave at nine."},
-            {"_id": "b", "title": "", "text": "Tea is hot."},
-            {"_id": "c", "title": "Rain", "text": "It rains."},
-        ],
-    )
-    write_lines(place / "queries.jsonl", [{"_id": "1", "text": "tea"}, {"_id": "2", "text": "unjudged"}])
-    (place / "qrels.tsv").write_text("1\tb\t2\n1\ta\t1\n1\tc\t0\n2\tc\t0\n")
-    return place
-
-
-@pytest.fixture
 def shared():
     """The folder of the shared evaluation sets."""
     if not (SHARED / "data").is_dir():

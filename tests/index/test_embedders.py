@@ -6,8 +6,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +18,11 @@ from tokenizers import Tokenizer
 from brimful.errors import BrimfulError, EndpointError, InputError, MissingPartError, ScoreError, SettingError
 from brimful.index import embedders as endpoints
 from brimful.index.build import Extent, build_segment
-from brimful.index.embedders import (
-    Embedder,
-    EndpointEmbedder,
-    StaticEmbedder,
-    wrap,
-)
+from brimful.index.embedders import Embedder, EndpointEmbedder, StaticEmbedder, wrap
 from brimful.index.vectors import codes_of, nearest, project, query_vector, rerank, unit_codes, unit_vectors
 from brimful.text import token_tables
 from brimful.text.terms import query_terms
+from tests.index.conftest import Server
 
 ATOM = [8, -2, 6, 7, 4, -7, -6, 6]  # its first eighths
 
@@ -226,63 +221,7 @@ def test_a_missing_table_names_the_remedy(tmp_path: Path, monkeypatch: pytest.Mo
 
 # ---- a server
 
-Answer = Callable[[dict[str, object]], tuple[int, bytes]]
 KEY = "sk-test-0123456789"
-
-
-class Patient(ThreadingHTTPServer):
-    """Says nothing when a client has left before its answer."""
-
-    def handle_error(self, *_: object) -> None:
-        """Nobody waits for this answer."""
-
-
-class Server:
-    """A real server on the loopback, with everything that it was asked."""
-
-    def __init__(self) -> None:
-        self.answer: Answer = self.embeddings
-        self.asked: list[tuple[str, str | None, dict[str, object]]] = []
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                server.asked.append((self.path, self.headers["Authorization"], body))
-                status, answer = server.answer(body)
-                self.send_response(status)
-                if status == 302:
-                    self.send_header("Location", "/v1/elsewhere")
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.http = Patient(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-
-    @staticmethod
-    def embeddings(body: dict[str, object]) -> tuple[int, bytes]:
-        """Each text's length and 1, in reverse order, as the protocol allows."""
-        texts = body["input"]
-        assert isinstance(texts, list)
-        rows = [{"index": at, "embedding": [len(text), 1.0]} for at, text in enumerate(texts)]
-        return 200, json.dumps({"data": rows[::-1]}).encode()
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server that runs for one test."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    made = Server()
-    thread = threading.Thread(target=made.http.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield made
-    made.http.shutdown()
-    thread.join()
-    made.http.server_close()
 
 
 def test_an_endpoint_is_asked_in_bounded_batches(server: Server) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +16,7 @@ from brimful.index import build, minilm, named
 from brimful.index.embedders import EndpointEmbedder, StaticEmbedder, identity_of
 from brimful.index.named import EndpointReranker, embedder_named, reranker_named
 from tests.index.bert import tiny_bert
+from tests.index.conftest import Server
 
 # ---- our own
 
@@ -171,69 +169,30 @@ def test_a_library_that_fails_is_a_typed_error(library: Library) -> None:
 # ---- servers
 
 
-class Server:
-    """A real server on the loopback that answers as the test says."""
-
-    def __init__(self) -> None:
-        self.answer: Any = None
-        self.asked: list[tuple[str, str | None, dict[str, Any]]] = []
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                server.asked.append((self.path, self.headers["Authorization"], body))
-                status, answer = server.answer(body)
-                raw = json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-
-
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server that runs for one test, with a key of each kind in the environment."""
+def keyed(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """The server, with a key of each kind in the environment."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openai-0123456789")
     monkeypatch.setenv("BRIMFUL_API_KEY", "own-key")
-    made = Server()
-    thread = threading.Thread(target=made.http.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield made
-    made.http.shutdown()
-    thread.join()
-    made.http.server_close()
+    return server
 
 
-def lengths(body: dict[str, Any]) -> tuple[int, Any]:
-    """An embedding of two numbers for each text."""
-    return 200, {"data": [{"index": at, "embedding": [len(text), 1]} for at, text in enumerate(body["input"])]}
-
-
-def test_a_server_is_named_with_its_model(server: Server) -> None:
+def test_a_server_is_named_with_its_model(keyed: Server) -> None:
     """`openai:MODEL@URL` asks that server, with our key and never with OpenAI's; a model's own @ and : stay its own."""
-    server.answer = lengths
-    found = embedder_named(f"openai:me@team:latest@{server.url}")
+    found = embedder_named(f"openai:me@team:latest@{keyed.url}")
     assert isinstance(found, EndpointEmbedder)
-    assert found.name == f"{server.url}#me@team:latest:2"
+    assert found.name == f"{keyed.url}#me@team:latest:2"
     assert found.embed(["abc"]).tolist() == [[3, 1]]
-    assert {(path, key, body["model"]) for path, key, body in server.asked} == {
+    assert {(path, key, body["model"]) for path, key, body in keyed.asked} == {
         ("/v1/embeddings", "Bearer own-key", "me@team:latest")
     }
 
 
-def test_a_server_that_fails_midway_is_told_apart(server: Server) -> None:
+def test_a_server_that_fails_midway_is_told_apart(keyed: Server) -> None:
     """An endpoint that answered before and then does not is an EndpointError, for the search to answer without it."""
-    server.answer = lengths
-    found = embedder_named(f"openai:m@{server.url}")
+    found = embedder_named(f"openai:m@{keyed.url}")
     assert found is not None
-    server.answer = lambda _: (503, {"error": {"code": "overloaded"}})
+    keyed.answer = lambda _: (503, {"error": {"code": "overloaded"}})
     with pytest.raises(EndpointError, match=r"answered 503 \(overloaded\)"):
         found.embed(["abc"])
 
@@ -244,20 +203,20 @@ def test_a_server_that_fails_midway_is_told_apart(server: Server) -> None:
 @pytest.mark.parametrize(
     ("protocol", "field", "score"), [("jina", "documents", "relevance_score"), ("tei", "texts", "score")]
 )
-def test_a_reranking_server_scores_texts(server: Server, protocol: Any, field: str, score: str) -> None:
+def test_a_reranking_server_scores_texts(keyed: Server, protocol: Any, field: str, score: str) -> None:
     """Scores come back in the order of the texts, in whole thousandths, whatever order the server answers in."""
 
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         rows = [{"index": at, score: len(text) / 7} for at, text in enumerate(body[field])][::-1]
         return 200, {"results": rows} if protocol == "jina" else rows
 
-    server.answer = answer
-    found = EndpointReranker(server.url, "m", protocol=protocol)
+    keyed.answer = answer
+    found = EndpointReranker(keyed.url, "m", protocol=protocol)
     assert found.scores("how long?", ["a", "abc", ""]) == [143, 429, 0]
     assert found.scores("how long?", []) == []
-    ((path, key, body),) = server.asked
+    ((path, key, body),) = keyed.asked
     assert (path, key, body["query"], body["model"]) == ("/v1/rerank", "Bearer own-key", "how long?", "m")
-    assert reranker_named(f"rerank:m@{server.url}").name == found.name == f"{server.url}#m"  # type: ignore[union-attr]
+    assert reranker_named(f"rerank:m@{keyed.url}").name == found.name == f"{keyed.url}#m"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -271,11 +230,11 @@ def test_a_reranking_server_scores_texts(server: Server, protocol: Any, field: s
         ({"results": [{"index": at, "relevance_score": 1e300} for at in (0, 1)]}, "not a number"),
     ],
 )
-def test_a_wrong_answer_is_no_score(server: Server, answer: object, words: str) -> None:
+def test_a_wrong_answer_is_no_score(keyed: Server, answer: object, words: str) -> None:
     """Whatever a server answers instead of one number for each text is an EndpointError."""
-    server.answer = lambda _: (200, answer)
+    keyed.answer = lambda _: (200, answer)
     with pytest.raises(EndpointError, match=words):
-        EndpointReranker(server.url, "m").scores("q", ["a", "b"])
+        EndpointReranker(keyed.url, "m").scores("q", ["a", "b"])
 
 
 def test_a_cross_encoder_reads_pairs(library: Library) -> None:

@@ -83,12 +83,7 @@ def _places(padded: bytes, size: int) -> tuple[Cuts, ...]:
         marks = here & blank
         for column, chosen in zip(
             found,
-            (
-                here & _NEWLINE != 0,
-                marks & _STOP != 0,
-                (close != 0) & (here & _STOP != 0),
-                marks & _COLON != 0,
-            ),
+            (here & _NEWLINE != 0, marks & _STOP != 0, (close != 0) & (here & _STOP != 0), marks & _COLON != 0),
             strict=True,
         ):
             column.append(np.flatnonzero(chosen) + begin)

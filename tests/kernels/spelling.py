@@ -1,10 +1,26 @@
-"""What the kernel for spellings replaced: signatures compared with NumPy, edits counted by rapidfuzz."""
+"""What the kernel for spellings replaced: signatures compared with NumPy, edits counted one by one."""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz.distance import OSA
+
+
+@cache
+def edits_between(one: str, other: str) -> int:
+    """How many letters are put in, left out, replaced or swapped with the next, tried from the ends of both words."""
+    if not one or not other:
+        return len(one) + len(other)
+    ways = [
+        edits_between(one[:-1], other) + 1,
+        edits_between(one, other[:-1]) + 1,
+        edits_between(one[:-1], other[:-1]) + (one[-1] != other[-1]),
+    ]
+    if min(len(one), len(other)) > 1 and one[-2:] == other[-2:][::-1]:
+        ways.append(edits_between(one[:-2], other[:-2]) + 1)
+    return min(ways)
 
 
 def could_be_alike(bits: list[int], signatures: NDArray[np.uint64], *, share: tuple[int, int]) -> NDArray[np.bool_]:
@@ -20,15 +36,14 @@ def could_be_alike(bits: list[int], signatures: NDArray[np.uint64], *, share: tu
 
 def alike(
     word: str, words: list[str], signatures: NDArray[np.uint64], bits: list[int], *, share: tuple[int, int], edits: int
-) -> list[str]:
-    """The words, of about the length of one, that may be alike; those in ASCII are at most so many edits away."""
+) -> list[tuple[str, int]]:
+    """The words that may be alike to one and are at most so many edits away, each with its edits."""
     near = could_be_alike(bits, signatures, share=share)
+    distances = [edits_between(word, other) for other in words]
     return [
-        other
-        for other, is_near in zip(words, near.tolist(), strict=True)
-        if is_near
-        and abs(len(other) - len(word)) <= edits
-        and not (word.isascii() and other.isascii() and OSA.distance(word, other) > edits)
+        (other, distance)
+        for other, is_near, distance in zip(words, near.tolist(), distances, strict=True)
+        if is_near and distance <= edits
     ]
 
 

@@ -56,18 +56,8 @@ def test_a_text_of_very_many_lines_is_read_in_parts():
 
 WORDS = st.sampled_from(
     [
-        b"def ",
-        b"class ",
-        b"function",
-        b"interface ",
-        b"pub ",
-        b"static ",
-        b"protected ",
-        b"fn ",
-        b"x",
-        b"\n",
-        b" ",
-        b"\t",
+        *(b"def ", b"class ", b"function", b"interface ", b"pub ", b"static ", b"protected ", b"fn ", b"x", b"\n"),
+        *(b" ", b"\t"),
     ]
 )
 

@@ -386,15 +386,7 @@ def _one_unit_each(count):
     )
     asked = AskedWords(places, [], [])
     return asked, asked.choose(
-        [],
-        named={},
-        documents=np.zeros(count),
-        document=1.0,
-        most=1,
-        of_records=0,
-        allowed=None,
-        extra=at,
-        reach=0,
+        [], named={}, documents=np.zeros(count), document=1.0, most=1, of_records=0, allowed=None, extra=at, reach=0
     )
 
 

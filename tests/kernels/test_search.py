@@ -84,7 +84,7 @@ def test_what_is_utf8_is_what_python_decodes(text):
         assert kernels.is_utf8(text)
 
 
-WORDS = st.lists(st.text("abc\u00e9", min_size=1, max_size=9), unique=True, max_size=30)
+WORDS = st.lists(st.text("abc\u00e9\u4e2d\U0001f600", min_size=1, max_size=9), unique=True, max_size=30)
 SHARE = (3, 10)
 
 
@@ -100,9 +100,15 @@ def spelled(words, signatures):
     return made, ordered, marks
 
 
-@given(WORDS, st.text("abc\u00e9", max_size=10), st.lists(st.integers(0, 63), max_size=8), st.integers(0, 3), st.data())
+@given(
+    WORDS,
+    st.text("abc\u00e9\u4e2d\U0001f600", max_size=10),
+    st.lists(st.integers(0, 63), max_size=8),
+    st.integers(0, 3),
+    st.data(),
+)
 def test_words_that_may_be_alike_are_those_of_signatures_and_edits(words, word, bits, edits, data):
-    """Any signatures: what shares too little or is too many edits away is left out, words beyond ASCII stay."""
+    """Any signatures: what shares too little or is too far away is left out, the others come with their edits."""
     signatures = data.draw(st.lists(st.integers(0, 2**64 - 1), min_size=len(words), max_size=len(words)))
     made, ordered, marks = spelled(words, signatures)
     times = range(1, max(map(bits.count, bits), default=0) + 1)
@@ -110,7 +116,7 @@ def test_words_that_may_be_alike_are_those_of_signatures_and_edits(words, word, 
     found = made.alike(word, masks, trigrams=len(bits), share=SHARE, edits=edits)
     letters = "".join(ordered).encode()
     wanted = spelling.alike(word, ordered, marks, bits, share=SHARE, edits=edits)
-    assert [letters[start:end].decode() for start, end in found] == wanted
+    assert [(letters[start:end].decode(), distance) for start, end, distance in found] == wanted
     for other in {*words, word}:
         if other.isascii():
             assert made.has(other.encode()) == (other in words)

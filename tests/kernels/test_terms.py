@@ -1,4 +1,4 @@
-"""The kernels that find, group and place terms, against NumPy and plain Python."""
+"""The kernels that find, group and place terms, against plain Python."""
 
 import random
 import re
@@ -11,10 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful.kernels import terms as kernels
-from brimful.text.characters import fold
-from brimful.text.terms import Names, indexed_terms, terms_of
-from tests.kernels import grouping, pieces
-from tests.kernels import terms as oracle
+from brimful.text.terms import Names, indexed_terms
+from tests.text.test_terms import as_dict, slow_terms
 
 SIGNS = "aB1_.,-'+# =<\u0338\u00ad\u0301é\u2019Ｃ漢字…\n한국어ﬁßİ٣"
 WORDS = ["C++", "c#", "1,000", "it's", "w" * 20, "w" * 70, "HTTPServer2_old", "2026-01-02", "x" * 63 + "é"]
@@ -22,33 +20,25 @@ TEXTS = st.lists(st.text(SIGNS, max_size=6) | st.sampled_from(WORDS) | st.text(m
 HOSTILE = st.lists(st.binary(max_size=5) | TEXTS.map(lambda text: text.encode("utf-8", "replace"))).map(b"".join)
 
 
-def check(content: bytes) -> None:
-    """Both ways say the same, to the byte."""
-    found, wanted = terms_of(content), oracle.terms_of(content)
-    assert found.names == wanted.names
-    assert found.offsets.tolist() == wanted.offsets.tolist()
-    assert found.starts.tolist() == wanted.starts.tolist()
-    assert found.starts.dtype == wanted.starts.dtype
-    assert found.offsets.dtype == wanted.offsets.dtype
-
-
 @given(HOSTILE)
 @example(b"")
 @example(b"\0a\0\0a")
 @example(b"a" * 200)
 @example(b"\xff\xfe\xc3" * 3)
-def test_terms_are_those_of_numpy(content):
-    """Names, offsets and places agree on any bytes, valid UTF-8 or not."""
-    check(content)
+@example("C# c++ x'c# _c# c+++ é# 5.2026-01-02 1.23-01-02 a2026-01-02b 1,000 1,0000 don't a'bc HTTPServerX2".encode())
+@example("漢字 漢 한국 한국어 x한 É́Ab".encode())
+@example(b"aB" * 60 + b"_" + b"a1" * 9 + b"__b" + b"X" * 90)
+def test_terms_are_those_of_plain_loops(content):
+    """Names and places agree on any bytes, valid UTF-8 or not."""
+    assert as_dict(content) == slow_terms(content)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_terms_of_long_texts_are_those_of_numpy(seed):
+def test_terms_of_a_long_text_are_those_of_plain_loops():
     """Also where the table of clumps has to grow, and where a stretch ends inside the text."""
-    chance = random.Random(seed)
-    letters = "abcDEF019_.,'-+#é漢한"
-    words = ["".join(chance.choices(letters, k=chance.randint(1, 12))) for _ in range(30_000)]
-    check(chance.choice([" ", "\n", "; "]).join(words).encode())
+    chance = random.Random(1)
+    words = ["".join(chance.choices("abcDEF019_.,'-+#é漢한", k=chance.randint(1, 12))) for _ in range(12_000)]
+    content = "; ".join(words).encode()
+    assert as_dict(content) == slow_terms(content)
 
 
 STRINGS = st.lists(st.text("ab\u00e9", min_size=1, max_size=40).map(str.encode), max_size=40)
@@ -176,21 +166,6 @@ def test_names_that_are_in_no_order_are_refused():
         kernels.merge_lines([b"a\nc\n", b"b"])
 
 
-@given(HOSTILE)
-@example("C# c++ x'c# _c# c+++ é# 5.2026-01-02 1.23-01-02 a2026-01-02b 1,000 1,0000 don't a'bc HTTPServerX2".encode())
-@example("漢字 漢 한국 한국어 x한 É́Ab".encode())
-@example(b"aB" * 60 + b"_" + b"a1" * 9 + b"__b" + b"X" * 90)
-def test_edges_of_words_are_those_of_numpy(content):
-    """Starts and lengths of all terms agree, in the same order, wherever a text begins and ends."""
-    folded = fold(content)
-    edge = np.zeros(kernels.EDGE_BYTES, np.uint8)
-    classes = np.concatenate((edge, folded.classes, edge))
-    signs = np.frombuffer(pieces.EDGE, np.uint8)
-    found = kernels.find_terms(folded.text, classes)
-    wanted = pieces.rows_of(classes.copy(), np.concatenate((signs, folded.text, signs)))
-    assert [column.tolist() for column in found] == [column.tolist() for column in wanted]
-
-
 def test_words_without_separators_around_are_refused():
     """No kernel looks around where nothing was put to be seen."""
     for classes in (np.zeros(8, np.uint8), np.ones(20, np.uint8)):
@@ -230,6 +205,26 @@ def test_places_of_unknown_terms_are_refused():
             kernels.place_terms(clumps, np.array(bounds), np.array([0, 4]), np.array(terms), named=2)
 
 
+def smallest_words(names, offsets, places, rows, ends):
+    """The words of a text in which no other begins, of those that begin together the shortest."""
+    lengths = np.repeat(np.array([len(name) for name in names], np.int64), np.diff(offsets))
+    numbers = np.repeat(np.arange(len(names)), np.diff(offsets))
+    shortest = {int(place): int(lengths[places == place].min()) for place in set(places.tolist())}
+    kept, firsts, words, lines = [], [], [], []
+    columns = (each.tolist() for each in (places, lengths, numbers, rows))
+    for place, length, number, row in zip(*columns, strict=True):
+        holds = any(place < other < place + length for other in shortest)
+        if holds or length > shortest[place] or place >= ends[row]:
+            continue
+        if (number, row) != ((words or [-1])[-1], (lines or [-1])[-1]):
+            firsts.append(len(kept))
+            words.append(number)
+            lines.append(row)
+        kept.append(place)
+    bounds = [sum(word < number for word in words) for number in range(len(names) + 1)]
+    return kept, [*firsts, len(kept)], words, lines, bounds
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.sets(st.integers(0, 90), max_size=12)), max_size=8),
     st.sets(st.integers(1, 90), max_size=6),
@@ -246,7 +241,7 @@ def test_smallest_words_are_those_of_plain_python(found, breaks, data):
     assert rows.tolist() == (starts.searchsorted(places, side="right") - 1).tolist()
     ends = np.array([data.draw(st.integers(int(start), 100)) for start in starts])
     made = kernels.smallest_words(names, offsets, places, rows=rows, ends=ends)
-    assert tuple(each.tolist() for each in made) == grouping.smallest_words(names, offsets, places, rows, ends)
+    assert tuple(each.tolist() for each in made) == smallest_words(names, offsets, places, rows, ends)
 
 
 def test_what_words_stand_in_is_checked():

@@ -5,7 +5,6 @@ import random
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,19 +22,9 @@ from tests.properties.strategies import documents, long_texts, texts
 
 MODELS = ["o200k_base", "cl100k_base", "llama3", "mistral_v1", "claude", "approximate"]
 QUESTIONS = [
-    "tea",
-    "When did the tea arrive in Lisbon?",
-    "pour cup level",
-    "disk ERROR failed",
-    "茶 天气",
-    "Straße",
-    "lisbonn arived",
-    '"tea arrived" -Ada',
-    "te* path:a.md",
-    "kind:code pour",
-    "supercalifragilistic word",
-    "",
-    "absent",
+    *("tea", "When did the tea arrive in Lisbon?", "pour cup level", "disk ERROR failed", "茶 天气", "Straße"),
+    *("lisbonn arived", '"tea arrived" -Ada', "te* path:a.md", "kind:code pour", "supercalifragilistic word", ""),
+    *("absent",),
 ]
 questions = st.sampled_from(QUESTIONS)
 few = settings(max_examples=int(os.environ.get("BRIMFUL_EXAMPLES", "40")))
@@ -249,15 +238,3 @@ def test_hash_seeds_orders_and_processes_do_not_matter(tmp_path, small_segments)
         outputs.add(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
     assert len(outputs) == 1
     assert len(outputs.pop()) > 50_000
-
-
-def test_threads_do_not_matter(tmp_path):
-    """Eight threads that ask one engine get what one thread gets."""
-    with open_store(tmp_path) as engine:
-        engine.add_documents(varied(2))
-        asked = [(question, budget) for question in QUESTIONS for budget in (120, 700)]
-        alone = [engine.context(question, budget=budget).text for question, budget in asked]
-        engine._contexts.clear()
-        with ThreadPoolExecutor(8) as threads:
-            together = list(threads.map(lambda each: engine.context(each[0], budget=each[1]).text, asked))
-        assert together == alone

@@ -156,12 +156,7 @@ def test_coherence_is_explained(found):
         assert 0.0 <= cluster.coherence.score <= 1.0
 
 
-@given(
-    st.lists(documents(text=long_texts, most=1), min_size=1, max_size=1),
-    packings,
-    counters,
-    st.integers(500, 900),
-)
+@given(st.lists(documents(text=long_texts, most=1), min_size=1, max_size=1), packings, counters, st.integers(500, 900))
 def test_filled_to_the_brim(found, packing, counter, budget):
     """With trimming on and enough text offered, at least 98 % of the budget is used."""
     (document,) = found[0]
@@ -173,10 +168,7 @@ def test_filled_to_the_brim(found, packing, counter, budget):
     assert budget * 0.98 <= context.tokens <= budget
 
 
-@given(
-    documents(text=long_texts, most=1),
-    st.sampled_from(["o200k_base", "cl100k_base", "mistral_v1", "approximate"]),
-)
+@given(documents(text=long_texts, most=1), st.sampled_from(["o200k_base", "cl100k_base", "mistral_v1", "approximate"]))
 def test_growing_fills_to_the_brim(docs, model):
     """One small hit in a large document: growing it fills the budget."""
     document = docs[0]

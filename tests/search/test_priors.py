@@ -10,34 +10,10 @@ from brimful.search.priors import ONE, FileKinds, Translations, prior_for
 PARTS = st.sampled_from(
     [
         *("test", "Tests", "spec", "e2e", "fixtures", "conftest.py", "TEST", "teſt", "example", "demos", "tutorial"),
-        *(
-            "CHANGES",
-            "history",
-            "news.md",
-            "release-notes",
-            "RelNotes",
-            "whatsnew",
-            "changelog.d",
-            "uv.lock",
-            "go.sum",
-            "x.min.js",
-        ),
-        *(
-            "a.umd.js",
-            "b.map",
-            "x_pb2.py",
-            "y.pb.go",
-            "generated",
-            "z.g.dart",
-            "é",
-            "\n",
-            "/",
-            "/",
-            "_",
-            ".",
-            "a",
-            "py",
-        ),
+        *("CHANGES", "history", "news.md", "release-notes", "RelNotes", "whatsnew", "changelog.d", "uv.lock", "go.sum"),
+        *("x.min.js",),
+        *("a.umd.js", "b.map", "x_pb2.py", "y.pb.go", "generated", "z.g.dart", "é", "\n", "/", "/", "_", ".", "a"),
+        *("py",),
     ]
 )
 PATHS = st.lists(PARTS, min_size=1, max_size=6).map("".join)

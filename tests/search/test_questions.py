@@ -316,20 +316,6 @@ def test_where_something_was_declared_is_no_question_for_code_without_code(ask):
     assert "declared void in the harbour" in best.text
 
 
-def test_words_that_no_document_has_are_named_and_decide(ask):
-    """A policy that nobody wrote down is not answered with the other policies, unless that is asked for."""
-    texts = {
-        f"{name}.md": f"# {name.title()} policy\n\n{FILLER}The {name} policy holds for all."
-        for name in ("travel", "gift")
-    }
-    context = ask(texts)("what is our parental leave policy?")
-    assert context.text == ""
-    assert context.relevance.reason == "no document has: parental, leave"
-    nearest = ask(texts)("what is our parental leave policy?", anyway=True)
-    assert "policy" in nearest.text
-    assert nearest.relevance.missing == ("parental", "leave")
-
-
 def test_relevance_ends(ask):
     """What only fills is marked, and `fill="relevant"` leaves it out."""
     texts = {
@@ -478,11 +464,7 @@ def test_an_explanation_names_translations(tmp_path):
 
 @pytest.mark.parametrize(
     "question",
-    [
-        "what happens with unknown options",
-        "please explain unknown options",
-        "was passiert hier: unknown options",
-    ],
+    ["what happens with unknown options", "please explain unknown options", "was passiert hier: unknown options"],
 )
 def test_words_with_which_people_ask_decide_nothing(ask, question):
     """A manual need not say `happens` in order to answer what happens; it is neither missed nor named."""
@@ -582,8 +564,7 @@ def manual(entry):
 
 @pytest.mark.parametrize("question", ["How do I restore a backup?", "removing a user"])
 @pytest.mark.parametrize(
-    "entry",
-    ["- [{title}](#{anchor})\n", "* {title}\n", "2.{at}. {title}\n\n", "{at}. {title} ........ {at}\n"],
+    "entry", ["- [{title}](#{anchor})\n", "* {title}\n", "2.{at}. {title}\n\n", "{at}. {title} ........ {at}\n"]
 )
 def test_a_section_stands_above_its_entry_in_the_contents(ask, question, entry):
     """A table of contents has the words of every section and says nothing: the section itself is shown first."""

@@ -57,16 +57,7 @@ def test_a_record_is_worth_what_it_says(engine):
 def test_rows_that_differ_in_words_are_not_said_again(tmp_path):
     """Orders of one customer are different rows: all of them stand above what only mentions the customer."""
     goods = [
-        "lamp",
-        "brass hinge",
-        "oak shelf",
-        "kettle",
-        "door mat",
-        "green tea",
-        "tin box",
-        "wool rug",
-        "map",
-        "vase",
+        *("lamp", "brass hinge", "oak shelf", "kettle", "door mat", "green tea", "tin box", "wool rug", "map", "vase")
     ]
     rows = "".join(f"{at},harbour museum,{name},{at + 3}\n" for at, name in enumerate(goods))
     with brimful.open(tmp_path / "a.db", vectors=False) as engine:

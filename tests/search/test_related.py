@@ -115,10 +115,7 @@ def test_synonyms_file(tmp_path):
     """Comments, blank lines, a byte order mark and Windows line ends are read past."""
     path = tmp_path / "synonyms.txt"
     path.write_bytes("\ufeff# mine\r\n\r\nCar: automobile, motor-vehicle, car,  # last\r\nÜber: over\r\n".encode())
-    assert load_synonyms(path) == {
-        b"car": ((b"automobile",), (b"motor", b"vehicle")),
-        "über".encode(): ((b"over",),),
-    }
+    assert load_synonyms(path) == {b"car": ((b"automobile",), (b"motor", b"vehicle")), "über".encode(): ((b"over",),)}
 
 
 @pytest.mark.parametrize(

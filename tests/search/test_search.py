@@ -179,14 +179,6 @@ def test_census_counts_all_forms(columns):
     assert census == {"greens": 4, "databases": 1, "tea": 8}
 
 
-def test_misspelt_words_are_repaired_and_named(columns):
-    """The correction stands in what was found; without repair there is nothing."""
-    found = search(columns, "roastid")
-    assert paths(found)[0] == "docs/coffee.md"
-    assert [(each.word, each.term) for each in found.corrections] == [(b"roastid", b"roasted")]
-    assert search(columns, "roastid", repair=False).hits == ()
-
-
 def test_repair_never_touches_what_the_corpus_knows(columns):
     """A known word is taken at its word."""
     assert search(columns, "tea green coffee").corrections == ()

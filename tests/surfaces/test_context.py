@@ -145,7 +145,7 @@ def test_a_changed_file_is_read_again(brimful, own):
         (["verify", "{corpus}/tea.md"], 2, "JSON"),
         (["verify", "{corpus}/nothing.json"], 2, "can't be read"),
         ([], 2, "usage: brimful"),
-        (["eval"], 2, "--make"),
+        (["eval"], 2, "SET"),
         (["eval", "{corpus}"], 2, "is not an evaluation set"),
     ],
 )

@@ -1,35 +1,49 @@
 import json
 
+import pytest
 
-def test_a_set_is_made_from_paths_and_asked_again(brimful, corpus, tmp_path):
-    """The table, the JSON and the drawing; a set that was kept gives the same means."""
-    folder, drawing = tmp_path / "mine", tmp_path / "recall.svg"
-    made = brimful(
-        "eval", "--make", folder, "--path", corpus, "--questions", "4", "--budgets", "40,80", "--svg", drawing
-    )
+
+@pytest.fixture
+def questions(tmp_path):
+    """A set of two questions about two documents."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    texts = {"tea.md": "Tea is served at four. " * 9, "boats.md": "The ferry leaves at nine."}
+    documents = [json.dumps({"doc_id": name, "text": text}) for name, text in texts.items()]
+    asked = [("q1", "When is tea served?", "tea.md", 17, 21), ("q2", "When does the ferry leave?", "boats.md", 17, 24)]
+    rows = [
+        json.dumps({"qid": name, "question": text, "evidence": [{"doc_id": path, "start": start, "end": end}]})
+        for name, text, path, start, end in asked
+    ]
+    (folder / "docs.jsonl").write_text("\n".join(documents), encoding="utf-8")
+    (folder / "questions.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    return folder
+
+
+def test_a_set_is_asked(brimful, questions):
+    """The table and the JSON have the same means, and the properties of the contexts."""
+    made = brimful("eval", questions, "--budgets", "40,80")
     assert made.code == 0
     assert "recall" in made.out
     assert max(map(len, made.out.splitlines())) <= 80
-    assert drawing.read_text(encoding="utf-8").startswith("<svg")
-    record = json.loads(brimful("eval", folder, "--budgets", "40,80", "--json").out)
+    record = json.loads(brimful("eval", questions, "--budgets", "40,80", "--json").out)
     assert record["budgets"] == [40, 80]
     assert f"{record['means']['40']['recall']:.4f}" in made.out
     assert "top 3 in first 5" in made.out
     assert record["properties"]["40"]["within_budget"] == 1.0
     assert set(record["properties"]) == {"40", "80"}
+    assert json.loads(brimful("eval", questions, "--limit", "1", "--json").out)["questions"] == 1
 
 
-def test_a_choice_can_be_measured(brimful, corpus, tmp_path):
+def test_a_choice_can_be_measured(brimful, questions):
     """`--set` asks with it: what a choice costs can be seen."""
-    folder = tmp_path / "mine"
-    brimful("eval", "--make", folder, "--path", corpus, "--questions", "4", "--budgets", "80")
-    usual = json.loads(brimful("eval", folder, "--budgets", "80", "--json").out)
-    tight = json.loads(brimful("eval", folder, "--budgets", "80", "--json", "--set", "path=nowhere/").out)
+    usual = json.loads(brimful("eval", questions, "--budgets", "80", "--json").out)
+    tight = json.loads(brimful("eval", questions, "--budgets", "80", "--json", "--set", "path=nowhere/").out)
     assert tight["properties"]["80"]["coverage"] == 0 < usual["properties"]["80"]["coverage"]
 
 
-def test_a_folder_that_holds_something_is_not_overwritten(brimful, corpus):
-    """A set goes into a folder of its own."""
-    done = brimful("eval", "--make", corpus, "--path", corpus)
+def test_wrong_budgets_are_named(brimful, questions):
+    """They are whole numbers."""
+    done = brimful("eval", questions, "--budgets", "80,many")
     assert done.code == 2
-    assert "new folder" in done.err
+    assert "whole numbers" in done.err

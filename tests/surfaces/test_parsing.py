@@ -48,7 +48,7 @@ def read(*line, configured=lambda key: None):
         (["add"], {"allow": (), "exclude": (), "paths": [], "dry_run": False}),
         (["remove", "a", "b", "--dry-run"], {"paths": ["a", "b"], "dry_run": True}),
         (["densify"], {"file": "-", "model": "extractive:", "target": None}),
-        (["eval", "--make", "set", "--path", "a", "--limit", "2"], {"place": None, "paths": ["a"], "limit": 2}),
+        (["eval", "set", "--limit", "2"], {"place": "set", "limit": 2}),
         (["config", "set", "budget", "900"], {"action": "set", "key": "budget", "value": "900", "project": False}),
         (["purge", "--all", "-y"], {"everything": True, "yes": True}),
         (["mcp", "--transport", "http", "-p", "0", "--no-watch"], {"transport": "http", "port": 0, "watch": False}),

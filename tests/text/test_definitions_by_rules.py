@@ -1,5 +1,9 @@
 """Definitions of code, found by rules over the bytes, without a grammar."""
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 
 from brimful.text.outline import KnownOutline, outline
@@ -605,6 +609,31 @@ def shown(source: str, language: str) -> list[str]:
 def test_definitions_of_a_language(language):
     """Names, kinds, parents and lines of what a source defines; what is quoted, commented or called is none."""
     assert "; ".join(shown(SOURCES[language], language)) == FOUND[language]
+
+
+def defined_by_ast(tree):
+    """Name, first and last line of every function, class and constant in capitals of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, min([node.lineno, *(each.lineno for each in node.decorator_list)]), node.end_lineno
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if re.fullmatch("[A-Z][A-Z0-9_]+", getattr(target, "id", "")):
+                yield target.id, node.lineno, node.end_lineno
+
+
+def test_the_rules_find_what_python_finds_in_our_own_sources():
+    """Every definition of this package, by name and by lines, as Python's own parser has them."""
+    paths = sorted((Path(__file__).parents[2] / "src").rglob("*.py"))
+    assert len(paths) > 100
+    for path in paths:
+        content = path.read_bytes()
+        ours = [
+            (each.name, *(content.count(b"\n", 0, at) + 1 for at in (each.signature_start, each.end - 1)))
+            for each in definitions_in(content, "python")
+        ]
+        assert sorted(ours) == sorted(defined_by_ast(ast.parse(content))), path
 
 
 def test_a_signature_has_its_decorators_and_its_doc():

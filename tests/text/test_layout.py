@@ -105,10 +105,7 @@ SAMPLES: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
         "local function f(a)\n  return a\nend\n\nfunction M.g()\n  return 1\nend\n",
         [("function", "f", "local function f(a)"), ("function", "M.g", "function M.g()")],
     ),
-    "sql": (
-        "CREATE TABLE t (\n  a int,\n  b int\n);\n\nSELECT a\nFROM t;\n",
-        [("class", "t", "CREATE TABLE t")],
-    ),
+    "sql": ("CREATE TABLE t (\n  a int,\n  b int\n);\n\nSELECT a\nFROM t;\n", [("class", "t", "CREATE TABLE t")]),
 }
 
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -116,19 +114,3 @@ def test_enclosing_is_outermost_first() -> None:
     one, two = code.find(b"return 1"), code.find(b"return 2")
     assert [block.name for block in found.enclosing(one, one + 8)] == ["A", "f"]
     assert [block.name for block in found.enclosing(one, two + 8)] == ["A"]
-
-
-@pytest.mark.parametrize("seed", ["0", "1"])
-def test_hash_seed(seed: str) -> None:
-    """The outline does not depend on Python's hash seed."""
-    program = (
-        "from brimful.text.outline import outline\n"
-        "c = b'import os, re\\n\\nclass A:\\n    def f(self):\\n        return os.x(re)\\n' * 30\n"
-        "o = outline(c, kind='code', language='python')\n"
-        "print(o.units.tolist(), o.sections.tolist(), o.blocks)\n"
-    )
-    runs = [
-        subprocess.run([sys.executable, "-c", program], env={"PYTHONHASHSEED": value}, capture_output=True, check=True)
-        for value in ("7", seed)
-    ]
-    assert runs[0].stdout == runs[1].stdout != b""

@@ -18,57 +18,27 @@ def test_a_vocabulary_answers_to_its_own_name(name: str) -> None:
 @pytest.mark.parametrize(
     ("vocabulary", "models"),
     [
-        (
-            "o200k_base",
-            "gpt-4o gpt-4o-2024-11-20 GPT-4o-mini chatgpt-4o-latest gpt-4.1-nano gpt-4.5-preview gpt-5",
-        ),
-        (
-            "o200k_base",
-            "gpt-5-mini gpt-5.1 gpt-5.2-codex o1 o1-preview o3-mini o4-mini gpt-oss-120b gpt-oss:20b",
-        ),
+        ("o200k_base", "gpt-4o gpt-4o-2024-11-20 GPT-4o-mini chatgpt-4o-latest gpt-4.1-nano gpt-4.5-preview gpt-5"),
+        ("o200k_base", "gpt-5-mini gpt-5.1 gpt-5.2-codex o1 o1-preview o3-mini o4-mini gpt-oss-120b gpt-oss:20b"),
         ("o200k_base", "openai:gpt-4o openai/gpt-4o azure/gpt-4o openrouter/openai/gpt-4o-mini"),
         ("o200k_base", "ft:gpt-4o-2024-08-06:acme::abc123 openai.gpt-oss-20b-1:0"),
-        (
-            "cl100k_base",
-            "gpt-4 gpt-4-0613 gpt-4-turbo gpt-4-32k gpt-3.5-turbo gpt-3.5-turbo-0125 gpt-35-turbo-16k",
-        ),
-        (
-            "cl100k_base",
-            "text-embedding-3-small text-embedding-ada-002 davinci-002 ft:gpt-3.5-turbo-0613:acme",
-        ),
+        ("cl100k_base", "gpt-4 gpt-4-0613 gpt-4-turbo gpt-4-32k gpt-3.5-turbo gpt-3.5-turbo-0125 gpt-35-turbo-16k"),
+        ("cl100k_base", "text-embedding-3-small text-embedding-ada-002 davinci-002 ft:gpt-3.5-turbo-0613:acme"),
         ("llama3", "llama3 llama3.1:8b llama3.2 llama-3.3-70b-versatile meta-llama/Llama-3.1-8B-Instruct"),
         ("llama3", "meta-llama/Meta-Llama-3-8B meta-llama/Meta-Llama-3.1-70B ollama:llama3.1:8b"),
         ("llama3", "meta.llama3-1-70b-instruct-v1:0 us.meta.llama3-3-70b-instruct-v1:0"),
-        (
-            "llama3",
-            "accounts/fireworks/models/llama-v3p1-8b-instruct deepseek-ai/DeepSeek-R1-Distill-Llama-70B",
-        ),
+        ("llama3", "accounts/fireworks/models/llama-v3p1-8b-instruct deepseek-ai/DeepSeek-R1-Distill-Llama-70B"),
         ("llama2", "llama2:13b meta-llama/Llama-2-7b-chat-hf TinyLlama/TinyLlama-1.1B-Chat-v1.0"),
         ("codellama", "codellama:7b codellama/CodeLlama-13b-hf"),
-        (
-            "qwen3",
-            "Qwen/Qwen3-8B qwen2.5-coder:7b Qwen/Qwen2-VL-7B-Instruct Qwen/QwQ-32B Qwen/Qwen1.5-7B qwen3:4b",
-        ),
+        ("qwen3", "Qwen/Qwen3-8B qwen2.5-coder:7b Qwen/Qwen2-VL-7B-Instruct Qwen/QwQ-32B Qwen/Qwen1.5-7B qwen3:4b"),
         ("qwen3", "Qwen/Qwen-7B-Chat deepseek-r1:7b deepseek-ai/DeepSeek-R1-Distill-Qwen-32B"),
-        (
-            "deepseek_v3",
-            "deepseek-ai/DeepSeek-V3 deepseek-ai/DeepSeek-V3.2-Exp deepseek-chat deepseek:deepseek-chat",
-        ),
+        ("deepseek_v3", "deepseek-ai/DeepSeek-V3 deepseek-ai/DeepSeek-V3.2-Exp deepseek-chat deepseek:deepseek-chat"),
         ("deepseek_v3", "deepseek/deepseek-r1 deepseek-r1:671b deepseek-ai/DeepSeek-V4-Flash"),
         ("mistral_v1", "mistralai/Mistral-7B-v0.1 mistral:7b mistralai/Mixtral-8x7B-Instruct-v0.1"),
         ("mistral_v1", "mistral.mistral-7b-instruct-v0:2 mixtral:8x7b"),
-        (
-            "mistral_v2",
-            "mistralai/Mistral-7B-Instruct-v0.3 mistral-large-2407 codestral-2405 pixtral-large-2411",
-        ),
-        (
-            "mistral_v3",
-            "mistralai/Mistral-Nemo-Instruct-2407 open-mistral-nemo pixtral-12b-2409 mistral-nemo:12b",
-        ),
-        (
-            "mistral_v3",
-            "mistralai/Mistral-Small-24B-Instruct-2501 mistralai/Mistral-Small-3.2-24B-Instruct-2506",
-        ),
+        ("mistral_v2", "mistralai/Mistral-7B-Instruct-v0.3 mistral-large-2407 codestral-2405 pixtral-large-2411"),
+        ("mistral_v3", "mistralai/Mistral-Nemo-Instruct-2407 open-mistral-nemo pixtral-12b-2409 mistral-nemo:12b"),
+        ("mistral_v3", "mistralai/Mistral-Small-24B-Instruct-2501 mistralai/Mistral-Small-3.2-24B-Instruct-2506"),
         ("gemma2", "google/gemma-2-9b-it gemma2:27b google/gemma-7b gemma-2b codegemma:7b"),
         ("gemma3", "google/gemma-3-4b-it gemma3:27b gemma3n:e4b google/embeddinggemma-300m"),
         ("gemma4", "google/gemma-4-E4B-it gemma4:26b"),
@@ -76,23 +46,11 @@ def test_a_vocabulary_answers_to_its_own_name(name: str) -> None:
         ("kimi_k2", "moonshotai/Kimi-K2-Instruct kimi-k2.5"),
         ("phi4", "microsoft/phi-4 phi4:14b microsoft/Phi-4-reasoning-plus"),
         ("olmo2", "allenai/OLMo-2-1124-7B-Instruct olmo2:13b"),
-        (
-            "claude-legacy",
-            "claude-3-5-sonnet-20241022 claude-3-opus-latest claude-sonnet-4-20250514 claude-2.1",
-        ),
-        (
-            "claude-legacy",
-            "claude-opus-4-1@20250805 claude-haiku-4-5 claude-opus-4-6 anthropic/claude-3.7-sonnet",
-        ),
+        ("claude-legacy", "claude-3-5-sonnet-20241022 claude-3-opus-latest claude-sonnet-4-20250514 claude-2.1"),
+        ("claude-legacy", "claude-opus-4-1@20250805 claude-haiku-4-5 claude-opus-4-6 anthropic/claude-3.7-sonnet"),
         ("claude-legacy", "us.anthropic.claude-sonnet-4-5-20250929-v1:0 anthropic:claude-sonnet-4-6"),
-        (
-            "claude",
-            "claude claude-opus-4-7 claude-sonnet-5 claude-opus-4-10 anthropic/claude-opus-4.8 claude-opus",
-        ),
-        (
-            "gemini",
-            "gemini-2.5-pro google/gemini-3-flash-preview models/gemini-2.0-flash google-gla:gemini-2.5-pro",
-        ),
+        ("claude", "claude claude-opus-4-7 claude-sonnet-5 claude-opus-4-10 anthropic/claude-opus-4.8 claude-opus"),
+        ("gemini", "gemini-2.5-pro google/gemini-3-flash-preview models/gemini-2.0-flash google-gla:gemini-2.5-pro"),
     ],
 )
 def test_a_model_has_the_vocabulary_of_its_family(vocabulary: str, models: str) -> None:

@@ -35,11 +35,7 @@ def packing_items(header_words: int) -> list[Window]:
 def test_packing_vector(header_words):
     """Budget 150: A and C get in, B and D are skipped, 80 content tokens, nothing truncated (ruling 6)."""
     context = brimful.pack(
-        packing_items(header_words),
-        budget=BUDGET,
-        model=counting("words", words),
-        packing="greedy",
-        trim=False,
+        packing_items(header_words), budget=BUDGET, model=counting("words", words), packing="greedy", trim=False
     )
     assert [window.text[0] for window in context.windows] == ["A", "C"]
     assert context.content_tokens == 80
@@ -125,12 +121,7 @@ def test_order_of_ties():
         Window("a", "z", 7, score=1.0, sequence=0),
     ]
     ordered = sorted(windows, key=lambda window: window.order)
-    assert [(w.path, w.sequence, w.start) for w in ordered] == [
-        ("a", 0, 7),
-        ("a", 1, 3),
-        ("a", 1, 9),
-        ("b", 0, 0),
-    ]
+    assert [(w.path, w.sequence, w.start) for w in ordered] == [("a", 0, 7), ("a", 1, 3), ("a", 1, 9), ("b", 0, 0)]
 
 
 @pytest.mark.seed("CFS §3", "reserves of 200, 100 and 500 tokens", where="budget.py")

@@ -18,10 +18,7 @@ from tests.properties.strategies import long_texts
 
 MARKED = [name for name in FORMATS if name != "windows"]  # that one gives each window by itself
 BODY = "The kettle sings on the stove and the cups are warm. " * 24
-PAGE = Document(
-    "tea.md",
-    f"# Tea\n\n{BODY}\n\n## Pots\n\n{BODY}\n\n### Brass pots\n\n{BODY}\n\n## Cups\n\n{BODY}\n",
-)
+PAGE = Document("tea.md", f"# Tea\n\n{BODY}\n\n## Pots\n\n{BODY}\n\n### Brass pots\n\n{BODY}\n\n## Cups\n\n{BODY}\n")
 
 
 def at(text, size=1_272, *, page=PAGE, skip=60):

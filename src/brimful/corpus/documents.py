@@ -6,7 +6,7 @@ import math
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -438,15 +438,31 @@ def close_paths(wanted: str, paths: Sequence[str]) -> list[str]:
     >>> close_paths("zebra", ["docs/tea.md"])
     []
     """
-    from rapidfuzz import fuzz, process
-
     wanted = wanted[:_MOST_CHARACTERS].lstrip("./")
     if not wanted:
         return []
     whole = sorted(path for path in paths if path.endswith(f"/{wanted}"))[:_MOST_PATHS]
-    alike = process.extract(wanted, paths, scorer=fuzz.ratio, score_cutoff=_LEAST_LIKENESS, limit=None)
-    ranked = [path for path, _, _ in sorted(alike, key=lambda each: (-each[1], each[0]))]
-    return [*whole, *(path for path in ranked if path not in whole)][:_MOST_PATHS]
+    scored = sorted((-likeness, path) for path, likeness in zip(paths, _likeness(wanted, paths), strict=True))
+    ranked = [path for likeness, path in scored if -likeness >= _LEAST_LIKENESS and path not in whole]
+    return [*whole, *ranked][:_MOST_PATHS]
+
+
+def _likeness(wanted: str, paths: Iterable[str]) -> Iterator[float]:
+    """How much of both texts their longest common subsequence is, from 0 to 100, for each path.
+
+    The lengths of common subsequences are kept as the bits of one number (Hyyrö 2004).
+    """
+    everywhere = (1 << len(wanted)) - 1
+    positions = dict.fromkeys(wanted, 0)
+    for at, character in enumerate(wanted):
+        positions[character] |= 1 << at
+    for path in paths:
+        unmatched = everywhere
+        for character in path:
+            matching = unmatched & positions.get(character, 0)
+            unmatched = (unmatched + matching | unmatched - matching) & everywhere
+        common = len(wanted) - unmatched.bit_count()
+        yield 200 * common / (len(wanted) + len(path))
 
 
 def close_part(wanted: str, paths: Sequence[str]) -> str:

@@ -119,7 +119,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "unpack_in_pages": (_SIZE, (_AT, _SIZE, *(_AT,) * 3)),
     "sign_words": (None, (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT)),
     "has_word": (_SIZE, (_AT, _SIZE, _SIZE, _AT)),
-    "spelled_alike": (_SIZE, (*(_AT,) * 4, *(_SIZE,) * 2, _AT, *(_SIZE,) * 4, _AT, _SIZE, _SIZE, _AT, _SIZE)),
+    "spelled_alike": (_SIZE, (*(_AT,) * 3, *(_SIZE,) * 2, _AT, *(_SIZE,) * 4, _AT, _SIZE, _SIZE, _AT)),
     "find_anchors": (None, (_AT, _SIZE, *(_AT,) * 4)),
     "mark_lines": (None, (_AT, _SIZE, *(_AT,) * 4, _BYTE, _AT)),
     "long_runs": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT)),

@@ -10,7 +10,7 @@ from itertools import compress, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import MOST_BYTES, Places, address_in, address_of, is_wide, library, places_of
+from brimful.kernels import MOST_BYTES, Places, address_in, address_of, library, places_of
 
 _SIGN_WORDS, _LONGEST_RUN = 16, 8
 _MOST_GROUPS = 8
@@ -162,34 +162,27 @@ class SpelledWords:
         if len(self._firsts) > self.LONGEST + 2:
             raise ValueError(f"a word must have at most {self.LONGEST} letters")
         self._given = (address_of(self._signatures), letters, address_of(self._offsets))
-        self._edges = np.array(firsts, np.int64)
         at = address_in(letters)
         self._sorted = [(at + int(ends[first]), own) for first, own in zip(firsts, plain, strict=False)]
 
     def alike(
-        self,
-        word: str,
-        masks: Sequence[int],
-        *,
-        trigrams: int,
-        share: tuple[int, int],
-        edits: int,
-        wide: bool = True,
-    ) -> list[tuple[int, int]]:
-        """Where the letters of the words begin and end that may be so many edits away and share enough trigrams.
+        self, word: str, masks: Sequence[int], *, trigrams: int, share: tuple[int, int], edits: int
+    ) -> list[tuple[int, int, int]]:
+        """The words at most `edits` away that share enough trigrams: where each begins and ends, and its edits.
 
-        `masks[t]` has the bits on which more than t of the word's trigrams fall. Letters beyond ASCII, in the word or
-        in another, are not compared here. `wide` says whether wide instructions are used where there are such.
+        `masks[t]` has the bits on which more than t of the word's trigrams fall.
         """
-        asked, marks = word.encode() if word.isascii() else None, np.array(masks, np.uint64)
         low, high = max(len(word) - edits, 0), min(len(word) + edits, len(self._firsts) - 2)
         if low > high:
             return []
-        rows = np.empty(self._firsts[high + 1] - self._firsts[low], np.int64)
+        asked, marks = np.array([*map(ord, word)], np.uint32), np.array(masks, np.uint64)
+        first, last = self._firsts[low], self._firsts[high + 1]
+        rows = np.empty((last - first, 2), np.int64)
         bits = (address_of(marks), len(marks), trigrams, *share)
-        given = (*self._given, address_of(self._edges), low, high, *bits, asked, len(word), edits, address_of(rows))
-        some = rows[: library().spelled_alike(*given, is_wide(wide=wide))]
-        return list(zip(self._offsets[some].tolist(), self._offsets[some + 1].tolist(), strict=True))
+        given = (*self._given, first, last, *bits, address_of(asked), len(asked), edits, address_of(rows))
+        numbers, distances = rows[: library().spelled_alike(*given)].T
+        starts, ends = self._offsets[numbers], self._offsets[numbers + 1]
+        return list(zip(starts.tolist(), ends.tolist(), distances.tolist(), strict=True))
 
     def has(self, word: bytes) -> bool:
         """Whether a word in ASCII is among them, where those of one length are sorted."""

@@ -9,10 +9,25 @@ static inline int least_of(int one, int other)
     return one < other ? one : other;
 }
 
-/* Whether `most` edits or fewer (a letter put in, left out or replaced, two neighbours that change places) make one word
- * of the other; neither has more than LONGEST bytes, which are its letters. Only what lies within `most` of the diagonal
- * is looked at. */
-static int is_within(const uint8_t *one, int ones, const uint8_t *other, int others, int most)
+/* The letters of a word in UTF-8 that ends before `end`, LONGEST of them at most. Returns how many. */
+static int letters_of(const uint8_t *from, const uint8_t *end, uint32_t *letters)
+{
+    int made = 0;
+    while (from < end && made < LONGEST) {
+        uint32_t lead = *from++;
+        int more = lead < 0xC0 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
+        uint32_t letter = more ? lead & (0x3Fu >> more) : lead;
+        for (; more && from < end; more--)
+            letter = letter << 6 | (*from++ & 0x3Fu);
+        letters[made++] = letter;
+    }
+    return made;
+}
+
+/* The least number of edits (a letter put in, left out or replaced, two neighbours that change places) that make one word
+ * of the other, which has at most LONGEST letters; where it is more than `most`, some number above that. Only what lies
+ * within `most` of the diagonal is looked at. */
+static int edits_between(const uint32_t *one, int ones, const uint32_t *other, int others, int most)
 {
     enum { FAR = 100 };
     int rows[3][LONGEST + 2], before = FAR; /* the least number of the row before */
@@ -35,80 +50,37 @@ static int is_within(const uint8_t *one, int ones, const uint8_t *other, int oth
             least = least_of(least, edits);
         }
         if (low > high || (least > most && before >= most))
-            return 0;
+            return FAR;
         before = least;
     }
-    return rows[ones % 3][others] <= most;
+    return rows[ones % 3][others];
 }
 
-#if HAS_WIDE
-#define COUNTED __attribute__((target("avx2,popcnt")))
-#endif
-
-/* How many bits are set: an instruction where processors are known to have it. */
-INLINED int64_t bits_in(uint64_t bits, int is_wide)
-{
-    return is_wide ? __builtin_popcountll(bits) : ones_in(bits);
-}
-
-/* The words of `low` to `high` letters that may be alike to one; `found` gets their numbers and has room for all. Those
- * of n letters are the ones from firsts[n] to firsts[n + 1] - 1.
+/* The words from number `first` to before `last` that are alike to one: into `found` go the number of each and the edits
+ * between the two; it has room for all.
  *
- * Word w has the letters letters[offsets[w]] to letters[offsets[w + 1] - 1] and a signature: a bit for each of its
- * trigrams. The one has `trigrams` of them; masks[t] has the bits on which more than t of these fall. The share of
- * trigrams must be able to reach `part` of `whole`: shared ones are never counted too low. And of words that have a byte
- * for each letter, `edits` at most are between the two; longer ones have letters beyond ASCII, and stay. So do all where
- * the one itself has such: `word` is none then. `wide` is 1 only where can_be_wide says so. Returns how many are found. */
-INLINED int64_t find_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets, int64_t first,
-                           int64_t last, int64_t size, const uint64_t *masks, int64_t times, int64_t trigrams,
-                           int64_t part, int64_t whole, const uint8_t *word, int64_t length, int64_t edits,
-                           int64_t *found, int is_wide)
+ * Word w has the UTF-8 letters[offsets[w]] to letters[offsets[w + 1] - 1] and a signature: a bit for each of its trigrams.
+ * The one has `trigrams` of them; masks[t] has the bits on which more than t of these fall. The share of trigrams must be
+ * able to reach `part` of `whole`: shared ones are never counted too low. `edits` at most are between the two. Returns how
+ * many are found. */
+EXPORT int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets, int64_t first,
+                             int64_t last, const uint64_t *masks, int64_t times, int64_t trigrams, int64_t part,
+                             int64_t whole, const uint32_t *word, int64_t length, int64_t edits, int64_t *found)
 {
     int64_t made = 0;
     for (int64_t at = first; at < last; at++) {
-        int64_t shared = 0, either = trigrams + bits_in(signatures[at], is_wide);
+        uint32_t other[LONGEST];
+        int64_t shared = 0, either = trigrams + ones_in(signatures[at]);
         for (int64_t time = 0; time < times; time++)
-            shared += bits_in(signatures[at] & masks[time], is_wide);
+            shared += ones_in(signatures[at] & masks[time]);
         if (shared * (whole + part) < either * part)
             continue;
-        if (word && offsets[at + 1] - offsets[at] == size &&
-            !is_within(word, (int)length, letters + offsets[at], (int)size, (int)edits))
+        int others = letters_of(letters + offsets[at], letters + offsets[at + 1], other);
+        int between = edits_between(word, (int)length, other, others, (int)edits);
+        if (between > edits)
             continue;
-        found[made++] = at;
-    }
-    return made;
-}
-
-#if HAS_WIDE
-COUNTED static int64_t find_alike_wide(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets,
-                                       int64_t first, int64_t last, int64_t size, const uint64_t *masks, int64_t times,
-                                       int64_t trigrams, int64_t part, int64_t whole, const uint8_t *word,
-                                       int64_t length, int64_t edits, int64_t *found)
-{
-    return find_alike(signatures, letters, offsets, first, last, size, masks, times, trigrams, part, whole, word, length,
-                      edits, found, 1);
-}
-#endif
-
-EXPORT int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets,
-                             const int64_t *firsts, int64_t low, int64_t high, const uint64_t *masks, int64_t times,
-                             int64_t trigrams, int64_t part, int64_t whole, const uint8_t *word, int64_t length,
-                             int64_t edits, int64_t *found, int64_t wide)
-{
-    int64_t made = 0;
-    for (int64_t size = low; size <= high; size++) {
-        int64_t first = firsts[size], last = firsts[size + 1];
-#if HAS_WIDE
-        if (wide) {
-            made += find_alike_wide(signatures, letters, offsets, first, last, size, masks, times, trigrams, part, whole,
-                                    word, length, edits, found + made);
-            continue;
-        }
-#else
-        (void)wide;
-#endif
-        made += find_alike(signatures, letters, offsets, first, last, size, masks, times, trigrams, part, whole, word,
-                           length, edits, found + made, 0);
+        found[2 * made] = at;
+        found[2 * made++ + 1] = between;
     }
     return made;
 }

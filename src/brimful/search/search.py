@@ -17,7 +17,6 @@ from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors, best_of_all
 from brimful.search.columns import NO_WORD, CorpusColumns, Ids, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
-from brimful.search.legs import side_by_side
 from brimful.search.meaning import (
     Everything,
     Late,
@@ -117,8 +116,6 @@ _AGAIN = 3
 _MOST_COMPARED = 1 << 20
 """Units of a corpus whose codes are all compared with a question (some 150 MB of text); of a larger one, those of the
 places that have its words."""
-LEAST_BESIDE = 800_000
-"""Units whose codes take so long to compare that a thread for it gains something: two on one core slow each other."""
 _LEAST_PART = 3
 """Characters of a part of a word that means the same elsewhere."""
 _LETTERS_AND_DIGITS = re.compile(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
@@ -231,17 +228,8 @@ def understand(
     repairs = corrections(query, columns, columns.spellings, languages=columns.languages, forms=forms) if repair else ()
     dates = dates_in(query.text, languages=columns.languages)
     meaning = meaning_of(query, repairs, vectors) if vectors is not None and settings.meaning else None
-
-    def by_words() -> list[TermHits]:
-        return [*_term_hits(reading, forms, repairs, settings), *_dated(columns, dates)]
-
-    def by_meaning() -> Ids:
-        return _near(columns, meaning, settings, allowed)
-
-    if meaning is not None and LEAST_BESIDE <= len(columns) <= _MOST_COMPARED:
-        term_hits, near = side_by_side(by_words, by_meaning)
-    else:
-        term_hits, near = by_words(), by_meaning()
+    term_hits = [*_term_hits(reading, forms, repairs, settings), *_dated(columns, dates)]
+    near = _near(columns, meaning, settings, allowed)
     missing = missing_words(reading, forms, repairs)
     as_read = wording(query, repairs)
     nearest = None

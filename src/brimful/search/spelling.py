@@ -12,7 +12,6 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.errors import MissingPartError, install
 from brimful.kernels import Places, places_of
 from brimful.kernels.runs import SpelledWords, sign_words
 from brimful.kernels.terms import ROOM, join_strings, letter_lines
@@ -208,13 +207,9 @@ class Spellings:
             at = next((at for at, mask in enumerate(masks) if not mask >> bit & 1), len(masks))
             masks += [0] if at == len(masks) else []
             masks[at] |= 1 << bit
-        places = self._words.alike(word, masks, trigrams=len(trigrams), share=_SHARE, edits=edits)
-        names = [self._letters[start:end].decode() for start, end in places]
-        found = [
-            _Spelling(name.encode(), similarity(word, name), distance)
-            for name, distance in _within(word, names, edits)
-            if distance
-        ]
+        near = self._words.alike(word, masks, trigrams=len(trigrams), share=_SHARE, edits=edits)
+        spelled = [(self._letters[start:end], distance) for start, end, distance in near if distance]
+        found = [_Spelling(term, similarity(word, term.decode()), distance) for term, distance in spelled]
         alike = [each for each in found if np.float32(each.similarity) >= np.float32(_LEAST_SIMILARITY)]
         return sorted(alike, key=lambda each: (-each.similarity, each.distance, each.term))
 
@@ -304,18 +299,6 @@ def _trigrams(word: str) -> set[str]:
 def _trigram_bit(trigram: str) -> int:
     one, two, three = map(ord, trigram)
     return ((one * _FIRST + two * _SECOND + three * _THIRD) & 0xFFFFFFFF) >> 26
-
-
-def _within(word: str, names: Sequence[str], edits: int) -> list[tuple[str, int]]:
-    try:
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-    except ImportError as error:
-        raise MissingPartError(
-            f"spellings are compared with rapidfuzz; install it: {install(package='rapidfuzz')}"
-        ) from error
-    found = process.extract(word, names, scorer=OSA.distance, score_cutoff=edits, limit=None)
-    return [(name, int(distance)) for name, distance, _ in found]
 
 
 # ---- repair: Which word was meant by one that the corpus does not have?

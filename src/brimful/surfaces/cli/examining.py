@@ -22,7 +22,7 @@ from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
 
 State = Literal["good", "note", "warn", "bad"]
 _REQUIRED = tuple(
-    "apsw blake3 fastapi mcp numpy platformdirs pypdfium2 PyStemmer rapidfuzz splintr-rs uvicorn watchfiles".split()
+    "apsw blake3 fastapi mcp numpy platformdirs pypdfium2 PyStemmer splintr-rs uvicorn watchfiles".split()
 )
 _EXTRAS = {
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),

@@ -457,7 +457,7 @@ def _ruby(node: Node, wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
     yield name, node
 
 
-def _lua(node: Node, wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
+def _lua(node: Node, _wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
     if node.type == "function_declaration" and (name := _field(node, "name")):
         yield name, node
     elif node.type == "function_definition" and node.parent is not None:
@@ -475,7 +475,7 @@ def _lua(node: Node, wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
                 yield name, outer
 
 
-def _elixir(node: Node, wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
+def _elixir(node: Node, _wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
     if node.type != "call":
         return
     word = _field(node, "target")
@@ -609,13 +609,13 @@ def _proto(node: Node, wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
     yield _text(inner).rpartition(".")[2] if node.type == "extend" else _text(inner), node
 
 
-def _hcl(node: Node, wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
+def _hcl(node: Node, _wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
     if node.type == "block" and node.start_point[1] == 0:
         words = [_text(child).strip('"') for child in node.named_children if child.type in ("identifier", "string_lit")]
         yield ".".join(words), node
 
 
-def _yaml(node: Node, wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
+def _yaml(node: Node, _wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
     if node.type != "block_mapping_pair":
         return
     above, outer = 0, node.parent
@@ -636,7 +636,7 @@ def _table(node: Node, wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
             yield found[1], node
 
 
-def _make(node: Node, wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
+def _make(node: Node, _wanted: frozenset[str]) -> Iterator[tuple[str, Node]]:
     if node.type == "define_directive":
         yield _field(node, "name"), node
     elif node.type == "rule" and (targets := _child(node, "targets")) is not None:
