@@ -91,11 +91,10 @@ class ShardServer:
         self._held: dict[int, Any] = {}
         self._codes: dict[tuple[int, int], ComparedCodes] = {}  # of snapshots that are held, by their segments
 
-    def open(self, *, make: bool) -> bool:
-        """Open the store; whether its terms were made by other rules."""
+    def open(self, *, make: bool) -> None:
+        """Open the store."""
         if self._opened is None:
             self._opened = self._open(make=make)
-        return self._opened.is_outdated
 
     @property
     def _store(self) -> Store:
@@ -233,7 +232,7 @@ class RayStore(Store):
         options = {"max_restarts": -1, "num_cpus": 0, "scheduling_strategy": _next_node(), "max_concurrency": _AT_ONCE}
         self._actor = ray.remote(ShardServer).options(**options).remote(there, embedder)
         try:
-            self._outdated = self.ask("open", make=make)
+            self.ask("open", make=make)
         except BaseException:
             self.close()
             raise
@@ -479,7 +478,7 @@ class _Shelf(BlobReader):
         self._remote, self.rounds = cursor, self
         self._words = cache(lambda: self._remote.begin("words"))
 
-    def words(self, segment: int, pages: int) -> bytes:  # noqa: ARG002
+    def words(self, segment: int) -> bytes:
         """The terms of letters, a newline behind each."""
         return zlib.decompress(self._words()()[segment])
 
