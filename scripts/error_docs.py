@@ -56,6 +56,7 @@ REMEDIES = {
     "store.helper": "Add the same place again: it goes on from what was committed. Perhaps memory was short.",
     "store.shard_down": "Bring the shard's server or disk back; until then, ask for a partial answer (`--partial`).",
     "store.unreachable": "Start the server or correct the address, then run the same again; the last commit stands.",
+    "store.rules": "Have the store's own text indexed again: `brimful rebuild`; the sources are not needed for that.",
     "store.version": "Name another path, or open the store with the version that made it.",
 }
 
@@ -146,6 +147,16 @@ def _version() -> None:
     brimful.open("other.db")
 
 
+def _rules() -> None:
+    from unittest.mock import patch
+
+    import brimful
+
+    for made_by in ("terms 1, units 1, Unicode 15.0.0", "terms 1, units 2, Unicode 15.0.0"):
+        with patch("brimful.rules.RULES", made_by):
+            brimful.open("store.db").close()
+
+
 def _full() -> None:
     import apsw
 
@@ -229,6 +240,7 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "store.helper": _helper,
     "store.shard_down": _shard_down,
     "store.unreachable": _unreachable,
+    "store.rules": _rules,
     "store.version": _version,
 }
 

@@ -70,6 +70,7 @@ CODES = {
     "store.corrupt",
     "store.full",
     "store.helper",
+    "store.rules",
     "store.shard_down",
     "store.unreachable",
     "store.version",

@@ -9,11 +9,12 @@ from typing import Literal, NamedTuple
 
 from blake3 import blake3
 
+from brimful import rules
 from brimful.assembly.context import Condensed, Context, Omitted, Reason, digest_document, text_of
 from brimful.assembly.formats import Showing, form_for
 from brimful.budget import Budget
 from brimful.corpus.documents import Document
-from brimful.errors import DocumentError, FormatError
+from brimful.errors import DocumentError, FormatError, StoreRulesError
 from brimful.receipts.notation import (
     UNLESS_EMPTY,
     Hash,
@@ -229,6 +230,13 @@ class Receipt:
         if receipt.question is not None and hash_of(receipt.question) != receipt.question_hash:
             raise FormatError("question: it is not the one that question_hash stands for; get the receipt again")
         return receipt
+
+    def check_rules(self) -> None:
+        """Refuse a receipt that other rules made: asked again, its question may give something else."""
+        if (made_by := self.settings.get("rules")) != rules.RULES:
+            raise StoreRulesError(
+                f"it was made by other rules: {made_by}, this program has {rules.RULES}; ask its question anew"
+            )
 
     def hashed(self) -> Hash:
         """The hash over everything but the id itself, the question's text and the run's own facts."""

@@ -72,8 +72,8 @@ def opened(path: Named, *, embedder: Choice = "default", ray: str | None = None)
 def rebuild(path: Named, *, embedder: Choice = "default") -> None:
     """Index the text that a store holds again, by the rules of this version.
 
-    A store of another version of Brimful or of Unicode asks for it; nothing is read but the store itself. Its vectors
-    are made by whoever made them before, or by `embedder`.
+    A store that other rules made asks for it; nothing is read but the store itself. Its vectors are made by whoever
+    made them before, or by `embedder`.
     """
     place = place_of(path)
     for each in place.places if isinstance(place, Shards) else [place]:
@@ -86,7 +86,7 @@ def opened_alone(
 ) -> Store:
     """Open one store, whatever it is a part of; without `make`, one that is not there can't be reached.
 
-    `outdated` opens one whose terms were made by other rules, to rebuild it. As many as are `sharing` what may be kept
+    `outdated` opens one that other rules made, to rebuild it. As many as are `sharing` what may be kept
     of servers in memory have their part of it each.
     """
     if isinstance(place, Address):
