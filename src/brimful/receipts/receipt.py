@@ -25,7 +25,6 @@ from brimful.receipts.notation import (
     parsed,
     plain,
     read_as,
-    recorded,
     written_fields,
 )
 from brimful.settings import FormatName, LineNumbers, Packing
@@ -43,7 +42,6 @@ class _Sibling(NamedTuple):
     hash: Hash
 
 
-@recorded
 @dataclass(frozen=True, slots=True)
 class CitedDocument:
     """A document that windows were cut from, with the proof that it is under the state root.
@@ -77,7 +75,6 @@ class CitedSeam(NamedTuple):
     hash: Hash
 
 
-@recorded
 @dataclass(frozen=True, slots=True)
 class CitedWindow:
     """Bytes `[start, end)` of a document that stand in the context, their hash, and what brought them there.
@@ -104,7 +101,6 @@ class CitedWindow:
     also_in: tuple[str, ...] = field(default=(), metadata=UNLESS_EMPTY)  # documents that say nearly the same
 
 
-@recorded
 @dataclass(frozen=True, slots=True)
 class _OmittedWindow:
     """A candidate that is not in the context, and why (`Omitted` has the reasons)."""
@@ -134,7 +130,6 @@ class _DigestSentence(NamedTuple):
     sources: tuple[Natural, ...]
 
 
-@recorded
 @dataclass(frozen=True, slots=True)
 class CitedDigest:
     """A text that a model wrote from parts of a document. It stands here, since no source has it."""
