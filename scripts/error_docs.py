@@ -54,6 +54,7 @@ REMEDIES = {
     "store.corrupt": "Restore the file, or remove it and index the sources again. Nothing wrong was served.",
     "store.full": "Make room on the disk, then run the same again; the last commit stands.",
     "store.unreachable": "Start the server or correct the address, then run the same again; the last commit stands.",
+    "store.rules": "Have the store's own text indexed again: `brimful rebuild`; the sources are not needed for that.",
     "store.version": "Name another path, or open the store with the version that made it.",
 }
 
@@ -134,6 +135,16 @@ def _version() -> None:
     brimful.open("other.db")
 
 
+def _rules() -> None:
+    from unittest.mock import patch
+
+    import brimful
+
+    for made_by in ("terms 1, units 1, Unicode 15.0.0", "terms 1, units 2, Unicode 15.0.0"):
+        with patch("brimful.rules.RULES", made_by):
+            brimful.open("store.db").close()
+
+
 def _full() -> None:
     import apsw
 
@@ -209,6 +220,7 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "store.corrupt": _corrupt,
     "store.full": _full,
     "store.unreachable": _unreachable,
+    "store.rules": _rules,
     "store.version": _version,
 }
 

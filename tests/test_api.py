@@ -69,6 +69,7 @@ CODES = {
     "store.busy",
     "store.corrupt",
     "store.full",
+    "store.rules",
     "store.unreachable",
     "store.version",
 }

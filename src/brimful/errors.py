@@ -29,6 +29,7 @@
         ├── StoreAccessError      a server refuses the role, its password or what it asks for
         ├── StoreBusyError        another process is writing
         ├── StoreFullError        no room left on the disk
+        ├── StoreRulesError       made by other rules than this program's
         ├── StoreUnreachableError a server that can't be reached, or went away
         └── StoreVersionError     made by a newer version, or not a store at all
 
@@ -261,8 +262,10 @@ class StoreVersionError(StoreError):
     code = "store.version"
 
 
-class OutdatedWarning(UserWarning):
-    """A store whose words were found with another version of Unicode."""
+class StoreRulesError(StoreError):
+    """What is stored was cut, split and ranked by other rules than this program's."""
+
+    code = "store.rules"
 
 
 def choose(value: str, choices: Iterable[str], *, what: str) -> str:
@@ -339,6 +342,7 @@ OUTCOMES: dict[str, Outcome] = {
     "store.corrupt": Outcome(STORAGE, 500, "Stored bytes are not what was written"),
     "store.full": Outcome(STORAGE, 507, "No room is left on the disk"),
     "store.unreachable": Outcome(STORAGE, 503, "The store's server can't be reached"),
+    "store.rules": Outcome(STORAGE, 500, "The store was made by other rules"),
     "store.version": Outcome(STORAGE, 500, "The store can't be read by this version"),
     "request.json": Outcome(USAGE, 400, "The body is not JSON that can be read safely"),
     "request.token": Outcome(USAGE, 401, "A bearer token is needed"),

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from brimful import rules
 from brimful.asking import Asked
 from brimful.assembly.context import Context, digest_document, relevance_of
 from brimful.assembly.explain import PRICED, Explanation, Prices
@@ -437,6 +438,7 @@ class Corpus:
             question=ask.question,
             snapshot=self.snapshot,
             settings={
+                "rules": rules.RULES,
                 "ask": ask.settings,
                 "field": ask.field,
                 "vectors": self._readers.model(self.columns),
@@ -474,6 +476,7 @@ class Corpus:
 
     def ask_of(self, receipt: Receipt) -> Ask:
         """The question of a receipt with its budget and settings, where it can be asked here."""
+        receipt.check_rules()
         if receipt.question is None:
             raise InputError("this receipt keeps only the hash of its question; ask the question itself again")
         ask, field = receipt.settings.get("ask"), receipt.settings.get("field")

@@ -9,8 +9,8 @@ import pytest
 
 import brimful
 from brimful.corpus.loaders import Loaded, load
+from brimful.corpus.loaders.packed import zstd
 from brimful.corpus.skips import Skipped, SourceSettings
-from brimful.zstd import zstd
 
 TEXT = b".TH TEA 1\n.SH NAME\ntea \\- a drink\n" * 40
 PACKED = {

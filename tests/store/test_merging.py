@@ -11,12 +11,10 @@ from brimful import Document
 from brimful.errors import CorruptError, StoreBusyError, StoreFullError
 from brimful.index.build import Extent
 from brimful.index.segments import Postings, merge_postings, without_empty
-from brimful.search.columns import CorpusColumns
 from brimful.store import writing
-from brimful.store.format import LITTLE, WORDS, key_of
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.upkeep import verify
-from brimful.store.writing import FANOUT, write_blob
+from brimful.store.writing import FANOUT
 from brimful.text.stems import telling_words
 
 from .test_sqlite import dump, entry
@@ -210,7 +208,7 @@ def test_little_words_are_noted_and_merged(tmp_path):
 
 
 def test_words_are_noted_and_merged(tmp_path):
-    """Each segment notes its terms of letters, and a merged one those of all; one that notes none reads its pages."""
+    """Each segment notes its terms of letters, and a merged one those of all."""
     texts = {f"{at}.md": f"Tea no. {at}: naïve café, 茶, pot{'s' * at} and r2d2 to x_y." for at in range(FANOUT)}
     with SqliteStore(tmp_path / "store.db", embedder=None) as store:
         for path, text in texts.items():
@@ -222,33 +220,10 @@ def test_words_are_noted_and_merged(tmp_path):
         assert len(noted) == 1
         assert b"caf\xc3\xa9\n" in noted[0]
         assert b"pot\n" in noted[0]
-        with store._writing() as cursor:
-            cursor.execute("DELETE FROM blobs WHERE key = ?", (key_of(now.segments()[0].number, WORDS),))
-        with store.snapshot() as now:
-            assert [segment.words() for segment in now.segments()] == noted
 
 
 def _is_word(name):
     return len(name) >= 3 and all(code >= 0x80 or chr(code).isalpha() for code in name)
-
-
-def test_a_segment_without_noted_words_is_asked_for_them(tmp_path):
-    """A store that an earlier program wrote, or with other words, speaks the same languages."""
-    text = "Das ist nicht der Tee, und er wird auch nicht für mich sein. " * 3
-    with SqliteStore(tmp_path / "store.db", embedder=None) as store:
-        store.add([Entry(Document("tee.md", text))])
-        with store.snapshot() as now:
-            told = CorpusColumns(now).languages
-        assert told == ("de",)
-        for changed in (b"12345678", None):
-            with store._writing() as cursor:
-                key = key_of(1, LITTLE)
-                cursor.execute("DELETE FROM blobs WHERE key = ?", (key,))
-                if changed:
-                    write_blob(cursor, key, changed)
-            with store.snapshot() as now:
-                assert now.segments()[0].little_words() is None
-                assert CorpusColumns(now).languages == told
 
 
 def test_a_segment_of_chinese_is_smaller(monkeypatch):

@@ -1,22 +1,18 @@
-"""Whose vectors a store has, and by which rules its terms were made."""
+"""Whose vectors a store has."""
 
-import apsw
 import numpy as np
 import pytest
 
 from brimful.corpus.documents import Document
 from brimful.corpus.loaders.loaded import SourceMap
-from brimful.errors import MissingPartError, OutdatedWarning, SettingError, StoreVersionError
+from brimful.errors import MissingPartError, SettingError
 from brimful.index.embedders import wrap
 from brimful.index.vectors import codes_of, project
-from brimful.store import snapshot
-from brimful.store.format import BLOB_CODES, CODES, SqliteCursor, key_of
+from brimful.store.format import BLOB_CODES
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.upkeep import verify
-from brimful.store.writing import write_blob
-from brimful.zstd import packer
 
-from .test_sqlite import dump, entry
+from .test_sqlite import entry
 
 LENGTHS = wrap("lengths", lambda texts: [[len(text), -1, 2] for text in texts], dimensions=3)
 
@@ -95,39 +91,6 @@ def test_without_the_extra_there_are_no_vectors(tmp_path, monkeypatch):
             assert now.model is None
 
 
-def test_another_unicode_is_read_with_a_warning(tmp_path, monkeypatch):
-    """Reading goes on, adding waits for a rebuild, and after it the store equals a fresh one."""
-    path = tmp_path / "store.db"
-    with SqliteStore(path) as store:
-        store.add([entry("a.md", "tea")])
-        good = dump(store)
-        with store._writing() as cursor:
-            snapshot.write_meta(cursor, "unicode", b"3.2.0")
-    with pytest.warns(OutdatedWarning, match=r"3\.2\.0.*rebuild"):
-        store = SqliteStore(path)
-    with store:
-        assert dump(store) == good
-        with pytest.raises(StoreVersionError, match="rebuild"):
-            store.add([entry("b.md", "pot")])
-        store.rebuild()
-        store.add([entry("a.md", "tea")])
-        assert dump(store) == good
-    SqliteStore(path).close()
-
-
-def test_other_term_rules_are_refused(tmp_path, monkeypatch):
-    """The message says how to rebuild, and that works."""
-    path = tmp_path / "store.db"
-    with SqliteStore(path) as store:
-        store.add([entry("a.md", "tea")])
-    monkeypatch.setattr(snapshot, "TERM_RULES", 99)
-    with pytest.raises(StoreVersionError, match=r"rules 1.*99.*rebuild"):
-        SqliteStore(path)
-    with SqliteStore(path, outdated=True) as store:
-        store.rebuild()
-    SqliteStore(path).close()
-
-
 def test_source_maps_are_kept(tmp_path):
     """The way back to pages, cells and messages survives merging and renaming, and goes with its document."""
     pages = SourceMap((0, 4), ("page 1", "page \ud83d"), (None, 60))
@@ -144,7 +107,7 @@ def test_source_maps_are_kept(tmp_path):
 
 
 def test_codes_are_read_by_the_blob(tmp_path):
-    """Some units' codes are those of the whole column, over blobs of some hundred, and in one as it once was."""
+    """Some units' codes are those of the whole column, over blobs of some hundred."""
     text = "".join(f"Line {number} speaks of tea, cups and number {number}.\n\n" for number in range(3 * BLOB_CODES))
     path = tmp_path / "store.db"
     with SqliteStore(path) as store:
@@ -155,14 +118,3 @@ def test_codes_are_read_by_the_blob(tmp_path):
             assert len(whole) == len(segment.units) > 2 * BLOB_CODES
             some = np.array([0, 1, BLOB_CODES - 1, BLOB_CODES, 2 * BLOB_CODES + 7, len(whole) - 1])
             assert (segment.codes_of(some) == whole[some]).all()
-            number = segment.number
-    connection = apsw.Connection(str(path))
-    connection.execute(
-        "DELETE FROM blobs WHERE key >= ? AND key < ?", (key_of(number, CODES), key_of(number, CODES + 1))
-    )
-    write_blob(SqliteCursor(connection), key_of(number, CODES), packer(3)(whole.tobytes()))
-    connection.close()
-    with SqliteStore(path) as store, store.snapshot() as now:
-        (segment,) = now.segments()
-        assert (segment.codes == whole).all()
-        assert (segment.codes_of(some) == whole[some]).all()

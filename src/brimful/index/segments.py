@@ -193,11 +193,6 @@ def pages_beginning(firsts: Sequence[bytes], prefix: bytes) -> range:
     return range(max(bisect_right(firsts, prefix) - 1, 0), bisect_left(firsts, behind))
 
 
-def page_words(data: bytes) -> bytes:
-    """The words among the terms of one page."""
-    return _words_among(_names(data))
-
-
 def _words_among(names: bytes) -> bytes:
     """Of lines those that are made of letters, and perhaps others beyond ASCII, of three bytes or more.
 

@@ -14,8 +14,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache, lru_cache
-from operator import attrgetter
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from brimful.corpus.documents import check_time
@@ -41,11 +40,8 @@ UNLESS_EMPTY = {"written": "unless empty"}
 """The metadata of a field that came later: without it, a receipt is what it was before."""
 
 _LARGEST = 2**63 - 1
-_ATOMS = frozenset((int, bool, type(None)))
 _HASH = re.compile(r"[0-9a-f]{64}")
 _AS_WRITTEN = "use the receipt as it was written"
-
-_RECORDS: set[type] = set()
 
 T = TypeVar("T")
 
@@ -56,33 +52,15 @@ def canonical(value: object) -> str:
     >>> canonical({"b": (1, 2.0), "a": "é"})
     '{"a":"é","b":[1,2]}'
     """
-    text = _JSON.encode(plain(value, where="value", copied=False))
-    try:
-        text.isascii() or text.encode()
-    except UnicodeEncodeError:
-        plain(value, where="value")  # says where
-        raise
-    return text
+    return json.dumps(plain(value, where="value"), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def recorded(kind: type[T]) -> type[T]:
-    """Note a dataclass all of whose values are JSON as they stand: text, whole numbers, None, and tuples of such.
-
-    What is written at once need not be copied for it.
-    """
-    _RECORDS.add(kind)
-    return kind
-
-
-def plain(value: object, *, where: str, depth: int = _DEEPEST, copied: bool = True) -> object:
+def plain(value: object, *, where: str, depth: int = _DEEPEST) -> object:
     """A value as dicts with their keys in order, lists, str, int, float, bool and None; a FormatError names what can't
-    be written so. What is written at once need not be `copied`: a tuple of such values stays one, and what is
-    `recorded` stays what it is.
+    be written so.
     """
-    if _is_plain(value) or (not copied and type(value) in _RECORDS):
+    if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, (list, tuple)) and depth:
-        return _items(value, where, depth, copied=copied)
     if isinstance(value, str | bytes):
         return _text(value.decode(errors="backslashreplace") if isinstance(value, bytes) else value, where)
     if isinstance(value, int):
@@ -91,45 +69,28 @@ def plain(value: object, *, where: str, depth: int = _DEEPEST, copied: bool = Tr
         return _number(value, where)
     if depth == 0:
         raise FormatError(f"{where} nests deeper than {_DEEPEST}; flatten it")
+    if isinstance(value, list | tuple):
+        items = list(value)
+        while hasattr(value, "_fields") and items and items[-1] is None:
+            items.pop()
+        return [plain(item, where=f"{where}[{at}]", depth=depth - 1) for at, item in enumerate(items)]
     if is_dataclass(value) and not isinstance(value, type):
-        return {
-            name: item if _is_plain(item) else plain(item, where=f"{where}.{name}", depth=depth - 1, copied=copied)
-            for name, item in written_fields(value).items()
-        }
-    if isinstance(value, Mapping):
-        return _mapping(value, where, depth, copied=copied)
-    raise FormatError(
-        f"{where} is a {type(value).__name__}, which JSON does not have; give text, numbers, lists, dicts"
-    )
+        value = written_fields(value)
+    if not isinstance(value, Mapping):
+        kind = type(value).__name__
+        raise FormatError(f"{where} is a {kind}, which JSON does not have; give text, numbers, lists, dicts")
+    for name in value:
+        if not isinstance(name, str):
+            raise FormatError(f"{where} has the key {name!r}; keys are text")
+        _text(name, where)
+    return {name: plain(value[name], where=f"{where}.{name}", depth=depth - 1) for name in sorted(value)}
 
 
 def written_fields(value: DataclassInstance) -> dict[str, object]:
-    """The fields of a dataclass that are written down, in order."""
-    names, values_of, unless_empty = _written(type(value))
-    found = dict(zip(names, values_of(value), strict=True))
-    for name in unless_empty:
-        if not found[name]:
-            del found[name]
-    return found
-
-
-@cache
-def _written(
-    kind: type[DataclassInstance],
-) -> tuple[tuple[str, ...], Callable[[DataclassInstance], tuple[object, ...]], tuple[str, ...]]:
-    """The fields of a dataclass that are written down, what reads them, and which only where they hold something."""
-    named = sorted((each for each in fields(kind) if not each.name.startswith("_")), key=lambda each: each.name)
-    names = tuple(each.name for each in named)
-    unless_empty = tuple(each.name for each in named if each.metadata == UNLESS_EMPTY)
-    if len(names) > 1:
-        return names, attrgetter(*names), unless_empty
-    return names, lambda value: tuple(getattr(value, name) for name in names), unless_empty
-
-
-# What `plain` gives has its keys in order, and ends.
-_JSON = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"), default=written_fields
-)
+    """The fields of a dataclass that are written down."""
+    found = {each.name: getattr(value, each.name) for each in fields(value) if not each.name.startswith("_")}
+    optional = {each.name for each in fields(value) if each.metadata == UNLESS_EMPTY}
+    return {name: item for name, item in found.items() if item or name not in optional}
 
 
 def parsed(text: str | bytes) -> object:
@@ -276,37 +237,6 @@ def _short(value: object) -> str:
         return "a number of more than 18 digits"
     said = ascii(value)
     return said if len(said) <= 60 else f"{said[:57]}..."
-
-
-def _items(value: list[object] | tuple[object, ...], where: str, depth: int, *, copied: bool) -> list[object]:
-    items = list(value)
-    if hasattr(value, "_fields"):
-        while items and items[-1] is None:
-            items.pop()
-    for at, item in enumerate(items):
-        if not (_is_plain(item) or (not copied and _is_plain_tuple(item))):
-            items[at] = plain(item, where=f"{where}[{at}]", depth=depth - 1, copied=copied)
-    return items
-
-
-def _is_plain_tuple(value: object) -> bool:
-    """Whether it is written as it stands, with nothing at its end that would be left out."""
-    return isinstance(value, tuple) and value[-1:] not in ((), (None,)) and all(map(_is_plain, value))
-
-
-def _mapping(value: Mapping[object, object], where: str, depth: int, *, copied: bool) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for name, item in value.items():
-        if not isinstance(name, str):
-            raise FormatError(f"{where} has the key {name!r}; keys are text")
-        is_plain, place = _is_plain(item), f"{where}.{name}"
-        found[_text(name, where)] = item if is_plain else plain(item, where=place, depth=depth - 1, copied=copied)
-    return {name: found[name] for name in sorted(found)}
-
-
-def _is_plain(value: object) -> bool:
-    """Whether it is JSON as it stands: most of a receipt is, and need not be named for an error."""
-    return value.isascii() if type(value) is str else type(value) in _ATOMS
 
 
 def _number(value: float, where: str) -> int | float:

@@ -112,6 +112,7 @@ def check(receipt: Receipt, *, text: str | None = None) -> Findings:
 def compared_again(receipt: Receipt, found: Findings, *, root: str, again: Callable[[], Context]) -> Findings:
     """What was found, and what of a receipt differs when its question is asked again, on the same state."""
     try:
+        receipt.check_rules()
         if receipt.state_root != root:
             raise StoreError(f"the store's state root is {root}, the receipt's is {receipt.state_root}")
         made = again().receipt

@@ -9,11 +9,12 @@ from typing import Literal, NamedTuple
 
 from blake3 import blake3
 
+from brimful import rules
 from brimful.assembly.context import Condensed, Context, Omitted, Reason, digest_document, text_of
 from brimful.assembly.formats import Showing, form_for
 from brimful.budget import Budget
 from brimful.corpus.documents import Document
-from brimful.errors import DocumentError, FormatError
+from brimful.errors import DocumentError, FormatError, StoreRulesError
 from brimful.receipts.notation import (
     UNLESS_EMPTY,
     Hash,
@@ -24,7 +25,6 @@ from brimful.receipts.notation import (
     parsed,
     plain,
     read_as,
-    recorded,
     written_fields,
 )
 from brimful.settings import FormatName, LineNumbers, Packing
@@ -43,7 +43,6 @@ class _Sibling(NamedTuple):
     hash: Hash
 
 
-@recorded
 @dataclass(frozen=True, slots=True)
 class CitedDocument:
     """A document that windows were cut from, with the proof that it is under the state root.
@@ -77,7 +76,6 @@ class CitedSeam(NamedTuple):
     hash: Hash
 
 
-@recorded
 @dataclass(frozen=True, slots=True)
 class CitedWindow:
     """Bytes `[start, end)` of a document that stand in the context, their hash, and what brought them there.
@@ -104,7 +102,6 @@ class CitedWindow:
     also_in: tuple[str, ...] = field(default=(), metadata=UNLESS_EMPTY)  # documents that say nearly the same
 
 
-@recorded
 @dataclass(frozen=True, slots=True)
 class _OmittedWindow:
     """A candidate that is not in the context, and why (`Omitted` has the reasons)."""
@@ -134,7 +131,6 @@ class _DigestSentence(NamedTuple):
     sources: tuple[Natural, ...]
 
 
-@recorded
 @dataclass(frozen=True, slots=True)
 class CitedDigest:
     """A text that a model wrote from parts of a document. It stands here, since no source has it."""
@@ -224,6 +220,13 @@ class Receipt:
         if receipt.question is not None and hash_of(receipt.question) != receipt.question_hash:
             raise FormatError("question: it is not the one that question_hash stands for; get the receipt again")
         return receipt
+
+    def check_rules(self) -> None:
+        """Refuse a receipt that other rules made: asked again, its question may give something else."""
+        if (made_by := self.settings.get("rules")) != rules.RULES:
+            raise StoreRulesError(
+                f"it was made by other rules: {made_by}, this program has {rules.RULES}; ask its question anew"
+            )
 
     def hashed(self) -> Hash:
         """The hash over everything but the id itself, the question's text and the run's own facts."""

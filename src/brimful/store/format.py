@@ -7,10 +7,11 @@ kept up to a size in bytes.
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
@@ -20,13 +21,14 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful import zstd
 from brimful.errors import CorruptError
-from brimful.index.segments import Numbers, OpenPage, pack_numbers, page_words, unpack_numbers, unpack_sorted
-from brimful.index.vectors import CODE_BYTES, Codes
+from brimful.index.segments import Numbers, OpenPage, unpack_sorted
 from brimful.store.rows import BLOCK_BYTES, Card
-from brimful.text.stems import telling_words
-from brimful.zstd import ZstdError, frame_size, packer
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
@@ -148,25 +150,43 @@ def _damaged(cursor: apsw.Cursor, error: Exception) -> CorruptError:
     return CorruptError(f"{path} is damaged ({error}); restore it or index the sources again")
 
 
+_LEVEL = 1
+"""Of compression: the third is a fifth slower, and saves a twentieth of the text's share."""
+
+
+def compressed(content: bytes | memoryview) -> bytes:
+    """One frame of Zstandard, which begins with the number of bytes that it holds."""
+    return zstd.compress(content, _LEVEL)
+
+
 def unpacked(packed: bytes, *, most: int) -> bytes:
     """What was compressed as one frame: not more than it can be, whatever the frame says of itself.
 
-    >>> unpacked(packer(3)(b"tea"), most=3)
+    >>> unpacked(compressed(b"tea"), most=3)
     b'tea'
-    >>> unpacked(packer(3)(bytes(1_000_000)), most=1_000)
+    >>> unpacked(compressed(bytes(1_000_000)), most=1_000)
     Traceback (most recent call last):
     brimful.errors.CorruptError: a blob of ... bytes says that it holds 1000000, and can hold 1000 at most; ...
     """
     try:
-        stated = frame_size(packed)
+        stated, frame = _stated_bytes(packed), zstd.ZstdDecompressor()
         if not 0 <= stated <= most:
             raise CorruptError(
                 f"a blob of {len(packed)} bytes says that it holds {stated}, and can hold {most} at most; "
                 "restore the store, or index the sources again"
             )
-        return zstd.unpacked(packed, stated) if stated else b""
-    except ZstdError as error:
+        content = frame.decompress(packed, stated + 1)
+        if not frame.eof or len(content) != stated:
+            raise zstd.ZstdError(f"the frame does not hold the {stated} bytes that it says")
+    except zstd.ZstdError as error:
         raise CorruptError(f"a blob can't be unpacked ({error}); index the sources again") from error
+    return content
+
+
+def _stated_bytes(packed: bytes) -> int:
+    """How many bytes a frame says that it holds; -1 where it does not say."""
+    size = zstd.get_frame_info(packed).decompressed_size
+    return -1 if size is None else size
 
 
 def key_of(segment: int, kind: int, place: int = 0) -> int:
@@ -484,12 +504,8 @@ class Room:
 _TIMES, _FLOOR_BYTES = 64, 64 << 20
 """All columns of a store, unpacked, are smaller than so many times its file and so many bytes: a document that has an
 extent and a card has a row, a heading has its words' positions. Who says more was not written by this program."""
-_MOST_CODES = 1 << 26  # of a blob that earlier programs wrote for a whole segment
 _BLOBS_AT_ONCE = 256
 _BLOBS_TOGETHER = 8  # of codes: few enough for memory that is used again and again
-_WHOLE_CODES = BLOB_CODES * CODE_BYTES
-_STORED_HEAD = zstd.stored(bytes(_WHOLE_CODES))[:-_WHOLE_CODES]
-_STORED_CODES = len(_STORED_HEAD) + _WHOLE_CODES
 _KEPT_BYTES, _MOST_KEPT_BYTES = 20 << 20, 64 << 20
 """Of blocks, pages, sections and codes together, unpacked as they are read."""
 
@@ -527,7 +543,6 @@ class BlobReader:
         room = Room(kept_bytes)
         self._blocks = room.keep(self._read_block, size=len)
         self._pages = room.keep_all(self._read_pages, size=lambda page: page.nbytes)
-        self._codes_together = room.keep(self._read_codes, size=lambda codes: codes.nbytes)
         self._cuts = room.keep(self._read_cuts, size=lambda cuts: cuts.nbytes)
 
     def blob(self, key: int) -> bytes:
@@ -549,26 +564,16 @@ class BlobReader:
     def column(self, key: int) -> tuple[bytes, int]:
         """What is stored of a column, and how many bytes it may hold beside all that were asked for before."""
         packed = self.blob(key)
-        size = frame_size(packed)
-        self._columns[key] = max(size, 0)
+        self._columns[key] = max(_stated_bytes(packed), 0)
         return packed, self.most_bytes - (sum(self._columns.values()) - self._columns[key])
 
     def expect(self, keys: Sequence[int]) -> None:
         """Be told which blobs will be asked for."""
         self._cursor.expect(keys)
 
-    def words(self, segment: int, pages: int) -> bytes:
-        """The terms of letters, sorted, a newline behind each: as they are noted, or looked for in all pages."""
-        noted = self.find(key_of(segment, WORDS))
-        if noted is not None:
-            return unpacked(noted, most=self.most_bytes)
-        keys = [key_of(segment, PAGE, place) for place in range(pages)]
-        found: list[bytes] = []  # a page each
-        for first in range(0, len(keys), _BLOBS_AT_ONCE):
-            some = keys[first : first + _BLOBS_AT_ONCE]
-            self.expect(some)
-            found += [page_words(self.blob(key)) for key in some]
-        return b"".join(found)
+    def words(self, segment: int) -> bytes:
+        """The terms of letters, sorted, a newline behind each."""
+        return unpacked(self.blob(key_of(segment, WORDS)), most=self.most_bytes)
 
     @property
     def is_far(self) -> bool:
@@ -625,11 +630,7 @@ class BlobReader:
         column = unpack_sorted(self.blob(key))
         return column.astype(np.uint32) if not len(column) or int(column[-1]) < 1 << 32 else column
 
-    def codes_together(self, segment: int) -> Codes:
-        """The first blob of unit codes, which has all of them where an earlier program wrote it."""
-        return self._codes_together(key_of(segment, CODES))
-
-    def codes(self, segment: int, places: Sequence[int]) -> Iterator[list[memoryview | bytes]]:
+    def codes(self, segment: int, places: Sequence[int]) -> Iterator[list[bytes]]:
         """What some blobs of unit codes hold, by ascending places, a few at a time.
 
         None is kept: whoever asks for all of them keeps them, and of a hundred that a question needs over a large
@@ -638,7 +639,7 @@ class BlobReader:
         for first in range(0, len(places), _BLOBS_AT_ONCE):
             keys = [key_of(segment, CODES, place) for place in places[first : first + _BLOBS_AT_ONCE]]
             blobs = self._together(keys)
-            while some := [_codes_in(key, data) for key, data in islice(blobs, _BLOBS_TOGETHER)]:
+            while some := [data for _, data in islice(blobs, _BLOBS_TOGETHER)]:
                 yield some
 
     def _together(self, keys: Sequence[int]) -> Iterator[tuple[int, bytes]]:
@@ -659,22 +660,8 @@ class BlobReader:
     def _read_pages(self, keys: Sequence[int]) -> Iterator[tuple[int, OpenPage]]:
         return ((key, OpenPage(data)) for key, data in self._together(sorted(keys)))
 
-    def _read_codes(self, key: int) -> Codes:
-        return np.frombuffer(_codes_in(key, self.blob(key)), np.uint8).reshape(-1, CODE_BYTES)
-
     def _read_block(self, key: int) -> bytes:
         return unpacked(self.blob(key), most=BLOCK_BYTES)
-
-
-def _codes_in(key: int, packed: bytes) -> memoryview | bytes:
-    """What a blob of codes holds."""
-    if len(packed) == _STORED_CODES and packed.startswith(_STORED_HEAD):  # as most are; others take a tenth longer
-        return memoryview(packed)[-_WHOLE_CODES:]
-    most = _WHOLE_CODES if place_of(key) else _MOST_CODES
-    raw = zstd.stored_in(packed, most=most) or unpacked(packed, most=most)
-    if len(raw) % CODE_BYTES:
-        raise CorruptError(f"blob {key} holds no whole codes; index the sources again")
-    return raw
 
 
 def _checked(blobs: Iterable[Sealed]) -> Iterator[tuple[int, bytes]]:
@@ -694,8 +681,6 @@ def check_seal(what: str, seal: object, *values: object) -> None:
 
 # ---- tables: How are several columns written as one blob?
 
-_LEVEL = 3
-
 
 def pack_table(columns: Sequence[Numbers]) -> bytes:
     """Columns of one length: the differences between neighbours, compressed.
@@ -705,7 +690,7 @@ def pack_table(columns: Sequence[Numbers]) -> bytes:
     [[3, 5], [9, -2]]
     """
     steps = np.diff(np.stack([np.asarray(column, np.int64) for column in columns]), axis=1, prepend=0)
-    return packer(_LEVEL)(steps.astype("<i8").tobytes())
+    return compressed(steps.astype("<i8").tobytes())
 
 
 def unpack_table(packed: bytes, *, width: int, most: int) -> list[Numbers]:
@@ -724,39 +709,13 @@ def pack_cards(cards: Sequence[Card]) -> bytes:
     ['a.md']
     """
     columns = list(zip(*sorted(cards), strict=True))
-    return packer(_LEVEL)(json.dumps(columns).encode())
+    return compressed(json.dumps(columns).encode())
 
 
 def unpack_cards(packed: bytes, *, most: int) -> list[Sequence[Any]]:
     """The cards that `pack_cards` packed, of so many bytes at most: a column for each field."""
     columns: list[Sequence[Any]] = json.loads(unpacked(packed, most=most))
     return columns or [()] * len(Card._fields)
-
-
-def pack_little(counts: Mapping[bytes, int]) -> bytes:
-    """How often a segment has each of the words by which languages are told apart; and which words those are.
-
-    >>> int(unpack_little(pack_little({_little_words()[0]: 3})).sum())
-    3
-    """
-    return _little_key() + pack_numbers(np.array([counts.get(word, 0) for word in _little_words()], np.int64))
-
-
-def unpack_little(packed: bytes) -> Numbers | None:
-    """The counts, in the order of the words; None where they are of other words than today's."""
-    key = _little_key()
-    counts = unpack_numbers(packed[len(key) :])
-    return counts if packed.startswith(key) and len(counts) == len(_little_words()) else None
-
-
-@cache
-def _little_words() -> tuple[bytes, ...]:
-    return tuple(word for own in telling_words().values() for word in own)
-
-
-@cache
-def _little_key() -> bytes:
-    return blake3(b" ".join(_little_words())).digest(8)
 
 
 def pack_map(found: SourceMap) -> bytes:
@@ -767,7 +726,7 @@ def pack_map(found: SourceMap) -> bytes:
     'page 2'
     """
     columns = [found.starts, found.labels, found.times]
-    return packer(_LEVEL)(json.dumps(columns).encode())
+    return compressed(json.dumps(columns).encode())
 
 
 def unpack_map(packed: bytes, *, most: int) -> SourceMap:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
@@ -14,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from blake3 import blake3
 
-from brimful.errors import CorruptError, DocumentError, OutdatedWarning, StoreVersionError
+from brimful import rules
+from brimful.errors import CorruptError, DocumentError, StoreRulesError
 from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places
 from brimful.kernels.building import digest
 from brimful.store.far import SINGLE
@@ -47,7 +46,6 @@ from brimful.store.merkle import (
 from brimful.store.ready import Ready
 from brimful.store.rows import BLOCK_BYTES, Card, Documents, Row
 from brimful.store.views import StoredSegment
-from brimful.text.characters import TERM_RULES
 from brimful.text.outline import Heads
 from brimful.text.spans import check_span
 from brimful.version import VERSION
@@ -58,7 +56,7 @@ if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
 
 
-# ---- meta: What is true of a store as a whole, and by which rules were its terms made?
+# ---- meta: What is true of a store as a whole, and by which rules was it made?
 
 _NO_PATH = "the hashes of the store do not lead to its state root; verify it, or index the sources again"
 
@@ -102,9 +100,8 @@ def layout_of(cursor: Cursor, generation: int) -> bytes:
 
 
 def _check_layout(cursor: Cursor, generation: int) -> None:
-    """Raise where segments are missing; a commit of a program that noted none can't be checked."""
-    noted = find_meta(cursor, "layout")
-    if noted is not None and noted[:8] == generation.to_bytes(8, "big") and noted != layout_of(cursor, generation):
+    """Raise where segments are missing."""
+    if sealed_meta(cursor, "layout") != layout_of(cursor, generation):
         raise CorruptError("the store has lost a segment; verify it, or index the sources again")
 
 
@@ -137,29 +134,18 @@ def checked_roots(cursor: Cursor, root: bytes) -> dict[int, bytes]:
 
 
 def write_rules(cursor: Cursor) -> None:
-    """Note by which rules terms are made from now on."""
-    write_meta(cursor, "term_rules", str(TERM_RULES).encode())
-    write_meta(cursor, "unicode", unicodedata.unidata_version.encode())
+    """Note that what is stored is made by the rules of this program."""
+    write_meta(cursor, "rules", rules.RULES.encode())
 
 
-def check_rules(cursor: Cursor, path: object, *, refuse: bool) -> bool:
-    """Whether terms were made by other rules than today's.
-
-    Other term rules are refused: a question would be split differently from the text. Another version of Unicode
-    knows a few characters more, so reading goes on with a warning, and only adding is refused.
-    """
-    remedy = f"index its own text again: brimful rebuild --store {path}, in Python brimful.rebuild(path)"
-    rules, version = (sealed_meta(cursor, key).decode() for key in ("term_rules", "unicode"))
-    if rules != str(TERM_RULES) and refuse:
-        raise StoreVersionError(f"{path} has terms by rules {rules}, this program makes them by {TERM_RULES}; {remedy}")
-    if version != unicodedata.unidata_version and refuse:
-        warnings.warn(
-            f"{path} was indexed with Unicode {version}, this Python has {unicodedata.unidata_version}: words with "
-            f"characters that only one of them knows may not be found; {remedy}",
-            OutdatedWarning,
-            stacklevel=4,
+def check_rules(cursor: Cursor, path: object) -> None:
+    """Refuse a store that other rules made: questions and new documents would be split and cut in another way."""
+    made_by = (find_meta(cursor, "rules") or b"rules that it does not name").decode()
+    if made_by != rules.RULES:
+        raise StoreRulesError(
+            f"{path} was made by other rules ({made_by}) than this program's ({rules.RULES}); index its own text "
+            f"again: brimful rebuild --store {path}, in Python brimful.rebuild(path)"
         )
-    return rules != str(TERM_RULES) or version != unicodedata.unidata_version
 
 
 # ---- snapshot: What did a store hold at one moment? Reads that verify every byte they give.
@@ -231,7 +217,7 @@ class StoredSnapshot:
             some = keys[first : first + _AT_ONCE]
             marks = ", ".join("?" * len(some))
             found += self._cursor.fetch(f"SELECT key, seal FROM blobs WHERE key IN ({marks}) ORDER BY key", some)  # noqa: S608
-        program = (VERSION, digest(), TERM_RULES, unicodedata.unidata_version, sys.byteorder)
+        program = (VERSION, digest(), rules.RULES, sys.byteorder)
         layout = layout_of(self._cursor, self.generation)
         return blake3(repr((program, self.root, layout, self.model, found)).encode()).digest()
 

@@ -129,7 +129,7 @@ class SqliteStore(Store):
         """Open a store, or make one.
 
         The embedder makes a code for each unit: the static table where the `semantic` extra is installed, None
-        for a store without vectors. `outdated` opens one whose terms were made by other rules, to `rebuild` it.
+        for a store without vectors. `outdated` opens one that other rules made, to `rebuild` it.
         """
         super().__init__(embedder)
         self.path = path

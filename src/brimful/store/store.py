@@ -24,7 +24,6 @@ from brimful.errors import (
     StoreBusyError,
     StoreError,
     StoreFullError,
-    StoreVersionError,
     install,
 )
 from brimful.index.build import Extent, default_embedder
@@ -123,7 +122,6 @@ class Store(ABC):
 
     def __init__(self, embedder: Embedder | Literal["default"] | None) -> None:
         self._chosen = embedder
-        self._outdated = False
 
     # ---- what an engine says of itself
 
@@ -170,11 +168,6 @@ class Store(ABC):
         """A transaction beside whoever writes documents."""
 
     @property
-    def is_outdated(self) -> bool:
-        """Whether terms were made by other rules than today's."""
-        return self._outdated
-
-    @property
     def _is_writable(self) -> bool:
         return True
 
@@ -185,7 +178,8 @@ class Store(ABC):
     def _check_opened(self, *, outdated: bool) -> None:
         """See that this program can go on with what the store holds."""
         with self._reading() as cursor:
-            self._outdated = check_rules(cursor, self.path, refuse=not outdated)
+            if not outdated:
+                check_rules(cursor, self.path)
             model = find_meta(cursor, "model")
         embedder = self._chosen
         if model is not None and embedder is not None and embedder != "default" and not outdated:
@@ -291,14 +285,6 @@ class Store(ABC):
 
     def embedder(self) -> Embedder | None:
         """Who makes the codes of what is added now: whoever made those that are there."""
-        if self._outdated:
-            raise StoreVersionError(
-                f"the terms of {self.path} were made by other rules; index them again before adding: "
-                f"brimful rebuild --store {self.path}, in Python brimful.rebuild(path)"
-            )
-        return self._same_embedder()
-
-    def _same_embedder(self) -> Embedder | None:
         model = self.model()
         if model == b"":
             return None
@@ -318,7 +304,8 @@ class Store(ABC):
             return find_meta(cursor, "model")
 
     def _note_model(self, cursor: Cursor, name: str) -> None:
-        """The first commit decides whose vectors a store has."""
+        """The first commit decides whose vectors a store has; another program may have indexed it anew since."""
+        check_rules(cursor, self.path)
         if find_meta(cursor, "model") is None:
             write_meta(cursor, "model", name.encode())
         elif (stored_model(cursor) or "") != name:
@@ -519,7 +506,7 @@ class Store(ABC):
 
     def rebuild(self) -> None:
         """Index all stored text again, by today's rules, with the embedder that the store was opened with or has."""
-        embedder = self._same_embedder() if self._chosen == "default" else self._chosen
+        embedder = self.embedder() if self._chosen == "default" else self._chosen
         with self._writing() as cursor, self.snapshot() as now:
             kinds = {row.number: (row.kind, row.language) for row in now.rows()}
             old = now.segments()
@@ -536,7 +523,6 @@ class Store(ABC):
             write_meta(cursor, "model", model_of(embedder).encode())
             write_rules(cursor)
             self._finish(cursor, touched=())
-        self._outdated = False
         self.tidy()
 
 
@@ -555,6 +541,7 @@ def new_store(cursor: Cursor) -> None:
     """What is true of a corpus without documents."""
     for key, value in (("generation", (0).to_bytes(8, "big")), ("root", state_root({}))):
         write_meta(cursor, key, value)
+    write_meta(cursor, "layout", layout_of(cursor, 0))
     write_rules(cursor)
 
 

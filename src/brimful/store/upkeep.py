@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import apsw
 from blake3 import blake3
 
-from brimful.errors import StoreError, StoreVersionError
+from brimful.errors import StoreError
 from brimful.store import remembered
 from brimful.store.address import Address
 from brimful.store.format import Cursor, SqliteCursor, seal_of
@@ -42,8 +42,6 @@ def copy(
     source: Store, target: Store, *, delete: bool = False, progress: Callable[[str], None] | None = None
 ) -> Copied:
     """Bring a store to what another one holds now; `delete` also forgets documents that only the target has."""
-    if source.is_outdated or target.is_outdated:
-        raise StoreVersionError("one of the stores has terms by other rules; rebuild() it before it is copied")
     with source.snapshot() as now:
         known = {path: values for _, path, *values in _rows(target)}
         wanted = {number: (path, *values) for number, path, *values in now.stored_rows()}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
-from brimful.index.segments import Numbers, OpenPage, Postings, pages_beginning, read_page
+from brimful.index.segments import Numbers, OpenPage, Postings, pages_beginning, read_page, unpack_numbers
 from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.format import (
     BLOB_CODES,
@@ -30,7 +30,6 @@ from brimful.store.format import (
     key_of,
     seal_of,
     unpack_cards,
-    unpack_little,
     unpack_table,
 )
 from brimful.store.ready import Ready
@@ -130,8 +129,6 @@ class StoredSegment:
         """The same rows as the blobs have them, so that all of them are in memory once only."""
         if not self._has_codes:
             return None
-        if self._are_together:
-            return iter((self._shelf.codes_together(self.number),))
         return self._joined_codes(range(-(-len(self.unit_starts) // BLOB_CODES) or 1))
 
     def _joined_codes(self, places: Sequence[int]) -> Iterator[Codes]:
@@ -149,18 +146,11 @@ class StoredSegment:
         """The rows of some ascending units; None in a store without vectors."""
         if not self._has_codes:
             return None
-        if self._are_together:
-            return self._shelf.codes_together(self.number)[units]
         places = units // BLOB_CODES
         is_first = np.diff(places, prepend=-1) > 0
         rows = (np.cumsum(is_first) - 1) * BLOB_CODES + units % BLOB_CODES  # only the last blob is not whole
         parts = list(self._joined_codes(places[is_first].tolist()))
         return np.concatenate(parts)[rows] if parts else np.zeros((0, CODE_BYTES), np.uint8)
-
-    @cached_property
-    def _are_together(self) -> bool:
-        """Whether all codes are one blob, as earlier programs wrote them."""
-        return BLOB_CODES < len(self.unit_starts) == len(self._shelf.codes_together(self.number))
 
     @cached_property
     def firsts(self) -> list[bytes]:
@@ -208,12 +198,8 @@ class StoredSegment:
         return int((positions.searchsorted(ends) - positions.searchsorted(bases)).sum())
 
     def little_words(self) -> Numbers | None:
-        """How often each of the words stands that tell languages apart, in their order; None where it is not noted.
-
-        It is not where some text is dead, in segments of earlier programs, and where other words are asked for now.
-        """
-        noted = None if self.dead else self._shelf.find(key_of(self.number, LITTLE))
-        return None if noted is None else unpack_little(noted)
+        """How often each word stands that tells languages apart, in their order; None where some text is dead."""
+        return None if self.dead else unpack_numbers(self._shelf.blob(key_of(self.number, LITTLE)))
 
     def names(self, prefix: bytes) -> list[bytes]:
         """The terms that begin so, sorted."""
@@ -222,7 +208,7 @@ class StoredSegment:
 
     def words(self) -> bytes:
         """The terms of letters, sorted, a newline behind each, those of dead text included."""
-        return self._shelf.words(self.number, len(self.firsts))
+        return self._shelf.words(self.number)
 
     def live_names(self, prefix: bytes = b"") -> list[bytes]:
         """The terms that begin so in live text, sorted."""

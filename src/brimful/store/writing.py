@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,7 +24,16 @@ from brimful.index.build import (
     outline_extents,
 )
 from brimful.index.embedders import Embedder
-from brimful.index.segments import Numbers, Page, Postings, merge_postings, pack_sorted, pages_of, without_empty
+from brimful.index.segments import (
+    Numbers,
+    Page,
+    Postings,
+    merge_postings,
+    pack_numbers,
+    pack_sorted,
+    pages_of,
+    without_empty,
+)
 from brimful.index.vectors import Codes
 from brimful.kernels.terms import multiplier_of
 from brimful.store.format import (
@@ -43,9 +51,9 @@ from brimful.store.format import (
     WORDS,
     BlobReader,
     Cursor,
+    compressed,
     key_of,
     pack_cards,
-    pack_little,
     pack_map,
     pack_table,
     seal_of,
@@ -59,7 +67,6 @@ from brimful.text.kinds import Kind
 from brimful.text.outline import Heads
 from brimful.text.stems import telling_words
 from brimful.text.terms import Names
-from brimful.zstd import packer, stored
 
 if TYPE_CHECKING:
     from brimful.corpus.loaders.loaded import SourceMap
@@ -71,9 +78,6 @@ T = TypeVar("T")
 SEGMENT_BYTES = 16 << 20
 """Text that is indexed and committed at once."""
 
-_LEVEL = 1
-"""Of compression: the third is a fifth slower, and saves a twentieth of the text's share."""
-_WORTH_PACKING = 3  # fourths of their length at most: every start of the program unpacks all codes
 _MORE_BEYOND = 3
 _LEAST_PART = 8
 _CARDS = "SELECT number, path, title, length, time, kind, language FROM documents WHERE number BETWEEN ? AND ?"
@@ -182,7 +186,7 @@ def _pack_outline(given: _Outline, embedder: Embedder | None, *, multiplier: int
     segment = replace(segment, members=None)
     blobs = [
         *_page_blobs(pages_of(segment.postings)),
-        (LITTLE, 0, pack_little(_little_in(segment.postings))),
+        (LITTLE, 0, pack_numbers(_little_in(segment.postings))),
         *_cut_blobs(segment.units, segment.sections, segment.heads),
         *_code_blobs(codes),
         *blocks,
@@ -232,16 +236,14 @@ def _page_blobs(pages: Iterable[Page]) -> Iterator[_Blob]:
         yield PAGE, place, page.data
         firsts.append(page.first)
         words.append(page.words)
-    yield FIRSTS, 0, packer(_LEVEL)(b"\n".join(firsts))
-    yield WORDS, 0, packer(_LEVEL)(b"".join(words))
+    yield FIRSTS, 0, compressed(b"\n".join(firsts))
+    yield WORDS, 0, compressed(b"".join(words))
 
 
-def _little_in(postings: Postings) -> dict[bytes, int]:
-    """How often the words stand here that tell languages apart."""
-    words = _telling()
-    rows, known = Names.of(postings.names).find(words)
-    counts = np.append(np.diff(postings.offsets), 0)[rows].tolist()
-    return {word: count for word, count, is_here in zip(words, counts, known.tolist(), strict=True) if is_here}
+def _little_in(postings: Postings) -> Numbers:
+    """How often each of the words stands here that tell languages apart."""
+    rows, known = Names.of(postings.names).find(_telling())
+    return np.where(known, np.append(np.diff(postings.offsets), 0)[rows], 0)
 
 
 @cache
@@ -259,18 +261,14 @@ def _cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[_Blo
 def _code_blobs(codes: Codes | None) -> Iterator[_Blob]:
     """A row for each unit, some hundred to a blob: a question reads those that it looks at."""
     if codes is not None:
-        packed = packer(_LEVEL)
         for place, first in enumerate(range(0, max(len(codes), 1), BLOB_CODES)):
-            raw = codes[first : first + BLOB_CODES].tobytes()
-            shorter = packed(raw)
-            yield CODES, place, shorter if len(shorter) * 4 < len(raw) * _WORTH_PACKING else stored(raw)
+            yield CODES, place, codes[first : first + BLOB_CODES].tobytes()  # they would hardly become shorter
 
 
 def _block_blobs(text: bytes | memoryview, *, first: int = 0) -> Iterator[_Blob]:
     """Blocks of text, from a place on."""
-    packed = packer(_LEVEL)
     for place, at in enumerate(range(0, len(text), BLOCK_BYTES), start=first):
-        yield TEXT, place, packed(text[at : at + BLOCK_BYTES])
+        yield TEXT, place, compressed(text[at : at + BLOCK_BYTES])
 
 
 def write_blobs(cursor: Cursor, number: int, blobs: Iterable[_Blob]) -> None:
@@ -537,9 +535,9 @@ def lay_anew(cursor: Cursor, number: int, segments: Sequence[StoredSegment]) -> 
     axis = _Axis(cursor, number)
     moves = [_Move(segment, axis.lay(segment)) for segment in segments]
     length = axis.close()
-    little: Counter[bytes] = Counter()
+    little = np.zeros(len(_telling()), np.int64)
     write_blobs(cursor, number, _page_blobs(_pages(moves, little)))
-    write_blob(cursor, key_of(number, LITTLE), pack_little(little))
+    write_blob(cursor, key_of(number, LITTLE), pack_numbers(little))
     heads = Heads(*_joined([move.heads() for move in moves]))
     units, sections = (np.concatenate([move.cuts(name) for move in moves]) for name in ("units", "sections"))
     write_blobs(cursor, number, _cut_blobs(units, sections, heads))
@@ -599,10 +597,10 @@ class _Move:
                 yield Postings(page.names, page.offsets, page.positions + shifts)
 
 
-def _pages(moves: Sequence[_Move], little: Counter[bytes]) -> Iterator[Page]:
-    """The pages of all together; `little` gets how often they have the words that tell languages apart."""
+def _pages(moves: Sequence[_Move], little: Numbers) -> Iterator[Page]:
+    """The pages of all together; to `little` is added how often they have the words that tell languages apart."""
     for postings in merge_postings([move.pages() for move in moves]):
-        little.update(_little_in(postings))
+        little += _little_in(postings)
         yield from pages_of(postings)
 
 

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.rules import VERSIONS
 from brimful.text import token_tables
 
 # ---- characters: What kind of character is this, and how is it written in a term?
@@ -21,9 +22,6 @@ from brimful.text import token_tables
 # Every character has one class and one folded form: compatibility and case folding of each by itself (`Ｆ` and
 # `F` are `f`, `ß` is `ss`, `ﬁ` is `fi`, `①` and `٣` are `1` and `3`). What they are comes from Python's `unicodedata`,
 # in less than 0.1 s when a process first needs it; the next one reads it from a file (`token_tables`).
-
-TERM_RULES: Final = 1
-"""Goes up whenever some text gets other terms than before: stores remember by which rules theirs were made."""
 
 _SEPARATOR: Final = 0
 LOWER: Final = 1  # also every letter without case
@@ -122,7 +120,7 @@ def _tables_of_unicode() -> Tables:
     place = token_tables.folder()
     if place is None:
         return _laid_out(_found_out())
-    path = place / f"characters-{TERM_RULES}-{unicodedata.unidata_version}.table"
+    path = place / f"characters-{VERSIONS['terms']}-{unicodedata.unidata_version}.table"
     try:
         return _laid_out(Known(*token_tables.read_arrays(path, _TYPES, magic=_MAGIC)))
     except (OSError, ValueError, IndexError, struct.error):

@@ -84,14 +84,11 @@ def test_nothing_but_protocol_on_standard_output(own):
         assert stray in errors
 
 
-def test_a_store_that_warns_is_served(own):
-    """A store of another Unicode version warns on standard error when it is opened, and answers."""
+def test_a_store_of_other_rules_is_not_served(own):
+    """One that was made with another version of Unicode is refused on standard error, with the remedy."""
     client = Raw(own, before="import unicodedata; unicodedata.unidata_version = '1.0'")
-    client.greet()
-    client.send(call(2, "search", {"question": "tea"}))
-    assert not client.receive(2)["result"].get("isError")
     code, errors = client.end()
-    assert (code, "OutdatedWarning" in errors) == (0, True)
+    assert (code != 0, client.lines, "brimful rebuild" in errors) == (True, [], True)
 
 
 def test_the_end_of_input_ends_the_server(own):

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import sys
 import zlib
 from collections.abc import Callable
 from typing import Protocol
 
 from brimful.corpus.skips import Refusal, SourceSettings
-from brimful.zstd import ZstdError, unpacker
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 _BLOCK = 1 << 20
 _XZ_BYTES = 256 << 20  # what its dictionary may take
-_ZST_BYTES = 128 << 20  # and what a window of Zstandard may
+_ZST_WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}  # bits of the bytes that it may take
 _GZIP = 31  # zlib's name for a gzip header
 
 
@@ -36,7 +41,7 @@ def unpack(packing: str, raw: bytes, settings: SourceSettings) -> bytes:
     make = _maker(packing)
     try:
         return _all(make, raw, most)
-    except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, ZstdError) as error:
+    except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
         raise Refusal("malformed", f"it is not a .{packing} that can be unpacked ({error})") from error
 
 
@@ -66,4 +71,4 @@ def _maker(packing: str) -> Callable[[], _Unpacker]:
         return bz2.BZ2Decompressor
     if packing == "xz":
         return lambda: lzma.LZMADecompressor(memlimit=_XZ_BYTES)
-    return lambda: unpacker(_ZST_BYTES)
+    return lambda: zstd.ZstdDecompressor(options=_ZST_WINDOW)

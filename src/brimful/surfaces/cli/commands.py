@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from brimful.assembly.context import why_empty
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
-from brimful.errors import USAGE, InputError, OutdatedWarning, StoreVersionError
+from brimful.errors import USAGE, InputError, StoreRulesError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.store.address import Address, Place
@@ -359,14 +358,12 @@ def filled(
 
 
 def _opened_ours(place: Place) -> Engine:
-    """A store of the cache, which the program made by itself: one that another version made is indexed again first."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", OutdatedWarning)
-        try:
-            return open_store(place)
-        except (OutdatedWarning, StoreVersionError):
-            say("another version of Brimful or Python made this store: its text is indexed again")
-    index_again(place)
+    """A store of the cache; one that other rules made is indexed again first."""
+    try:
+        return open_store(place)
+    except StoreRulesError:
+        say("another version of Brimful or Python made this store: its text is indexed again")
+        index_again(place)
     return open_store(place)
 
 
