@@ -178,7 +178,6 @@ def serve() -> None:
         while True:
             request, raw = json.loads(_take(source, limit=None)), _take(source, limit=None)
             _put(target, *_loaded(request, raw, before))
-    os._exit(0)
 
 
 def _loaded(request: Sequence[Any], raw: bytes, before: int | None) -> list[bytes]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from glob import escape
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from brimful.assembly.context import why_empty
@@ -116,8 +121,6 @@ def _leave_ready(engine: Engine) -> None:
 
 def _sources(store: str | None, paths: Sequence[str]) -> str:
     """What `verify` is told to compare a receipt with, so that the hint can be run as it stands where that is known."""
-    from shlex import quote
-
     if len(paths) == 1 and Path(paths[0]).is_dir():
         return f"--files {quote(paths[0])}"
     return "--files FOLDER" if store is None else f"--store {quote(store)}"
@@ -284,8 +287,6 @@ def purge(*, everything: bool, yes: bool, store: str | None, dry_run: bool, as_j
         engine.purge()
         after = 0 if everything else engine.size_bytes
     if everything and isinstance(place, Path):
-        from glob import escape
-
         for part in (place, *sorted(place.parent.glob(f"{escape(place.name)}-*"))):  # what stands beside it
             part.unlink(missing_ok=True)
     record = {"store": str(place), "deleted": everything, "bytes_before": before, "bytes_after": after}
@@ -369,10 +370,6 @@ def _opened_ours(place: Place) -> Engine:
 
 def _passing_store() -> Engine:
     """A store for what came through a pipe, which nobody can ask again: gone when the program ends."""
-    import atexit
-    import shutil
-    import tempfile
-
     folder = tempfile.mkdtemp(prefix="brimful-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return open_store(Path(folder) / STORE_NAME)
@@ -386,8 +383,6 @@ def checked_paths(paths: Sequence[str]) -> Sequence[str]:
         if path != STDIN:
             root_of(path)
             if Path(path).is_file() and is_store(Path(path)):
-                from shlex import quote
-
                 raise InputError(f"{path!r} is a Brimful store, not a document; it is asked with --store {quote(path)}")
     return paths
 

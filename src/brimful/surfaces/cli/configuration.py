@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -196,8 +197,6 @@ def _from_file(file: Path, key: str, value: object) -> str | float | None:
 
 def _table(file: Path) -> Mapping[str, Any]:
     """What a file sets; a key that is no setting is an error with close names."""
-    import tomllib
-
     try:
         whole = tomllib.loads(_text(file))
     except tomllib.TOMLDecodeError as error:
@@ -231,8 +230,6 @@ def _bytes(file: Path) -> bytes:
 
 
 def _quoted(text: str) -> str:
-    import json
-
     return json.dumps(text, ensure_ascii=False)  # a JSON string of one line is one of TOML
 
 
@@ -304,17 +301,8 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
     return found
 
 
-def _sha256() -> Any:
-    """Python's own, where it has one: `hashlib` loads OpenSSL for it, which takes some milliseconds."""
-    for own in ("_sha2", "_sha256"):  # from 3.12 on, and before
-        with suppress(ImportError, AttributeError):
-            return import_module(own).sha256
-    return import_module("hashlib").sha256
-
-
 def cached_store(paths: Iterable[str]) -> Path:
     """The cache's own store for exactly these paths, in whatever order they are named."""
-    sha256 = _sha256()
     places = sorted({os.path.realpath(Path(path).expanduser()) for path in paths})
     name = "".join(letter if letter.isalnum() else "-" for letter in Path(places[0]).name[:_NAME_LENGTH]) or "root"
     key = sha256("\0".join(places).encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -157,7 +157,7 @@ def _parser(command: Command, *, shows_arguments: bool = False) -> argparse.Argu
     """What reads the options of a command; its arguments may stand between them, so they are only there for help."""
     parser = argparse.ArgumentParser(
         usage=_usage(command),
-        description=f"{command.summary} {command.more}".replace("%", "%%"),
+        description=command.about,
         formatter_class=_Help,
         add_help=False,
         allow_abbrev=False,

@@ -45,14 +45,18 @@ class Option(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command, and the module of this package that runs it; `more` follows the summary in its help."""
+    """A command, and the module of this package that runs it; the first sentence about it is its summary."""
 
     name: str
     module: str
-    summary: str
-    more: str = ""
-    arguments: tuple[Argument, ...] = ()
-    options: tuple[Option, ...] = ()
+    about: str
+    arguments: tuple[Argument, ...]
+    options: tuple[Option, ...]
+
+    @property
+    def summary(self) -> str:
+        """One sentence for a list of commands."""
+        return self.about.partition(". ")[0] + "."
 
 
 def _chosen(*, searches: bool = False, **defaults: object) -> tuple[Option, ...]:
@@ -133,9 +137,8 @@ _ALL = (
     Command(
         "context",
         "commands",
-        "Build a context for a question.",
-        "It has at most --budget tokens and goes to standard output; the budget bar, citations and what was left out "
-        "go to standard error.",
+        "Build a context for a question. It has at most --budget tokens and goes to standard output; the budget bar, "
+        "citations and what was left out go to standard error.",
         (_QUESTION, _PATHS),
         (
             *(*_chosen(), *_MODELS, _SET, _SYNONYMS),
@@ -146,8 +149,7 @@ _ALL = (
     Command(
         "search",
         "commands",
-        "Show the places that matter most.",
-        "A line each: path, lines, text.",
+        "Show the places that matter most. A line each: path, lines, text.",
         (_QUESTION, _PATHS),
         (
             _number("limit", "HITS", "How many to show.", 10, "-n"),
@@ -160,18 +162,18 @@ _ALL = (
     Command(
         "explain",
         "receipts",
-        "Show why each window is in, and what was left out.",
-        "Also how a question was understood, and at which budget the next windows enter. A receipt is asked again with "
-        "its own settings; the answer says whether its bytes are still the same.",
+        "Show why each window is in, and what was left out. Also how a question was understood, and at which budget "
+        "the next windows enter. A receipt is asked again with its own settings; the answer says whether its bytes "
+        "are still the same.",
         (Argument("question", "RECEIPT|QUESTION", "A receipt's file, to ask it again; or a question.", True), _PATHS),  # noqa: FBT003
         (*_chosen(), *_MODELS, _SET, _SYNONYMS, *_ENDS),
     ),
     Command(
         "verify",
         "receipts",
-        "Verify a receipt against its sources.",
-        "The text is written again from its sources and compared with all that the receipt says; what differs is "
-        "named. Give it the sources: --files or --store. Without them, only the receipt (and --text) is checked.",
+        "Verify a receipt against its sources. The text is written again from its sources and compared with all that "
+        "the receipt says; what differs is named. Give it the sources: --files or --store. Without them, only the "
+        "receipt (and --text) is checked.",
         (Argument("receipt", "RECEIPT", "A file that `context --receipt` wrote.", is_needed=True),),
         (
             _value("files", "FOLDER", "Compare with the files below this folder; NAME=FOLDER for one added --as NAME."),
@@ -184,9 +186,9 @@ _ALL = (
     Command(
         "cite",
         "receipts",
-        "Resolve a citation, or check what an answer quotes.",
-        "Prints the bytes that a citation names, or checks an answer against a receipt or a context: each quotation "
-        "and citation of the answer gets a line that says where it stands, or that it does not.",
+        "Resolve a citation, or check what an answer quotes. Prints the bytes that a citation names, or checks an "
+        "answer against a receipt or a context: each quotation and citation of the answer gets a line that says where "
+        "it stands, or that it does not.",
         (Argument("place", "PATH:LINES", "A citation, as in tea.md:12-30, to print its bytes."),),
         (
             _value("answer", "FILE", "An answer to check; - reads standard input."),
@@ -198,9 +200,8 @@ _ALL = (
     Command(
         "add",
         "commands",
-        "Bring files into a store, or up to date.",
-        "A folder's documents are named by it (docs/tea.md), and stay so; a file that is added by itself has its own "
-        "name.",
+        "Bring files into a store, or up to date. A folder's documents are named by it (docs/tea.md), and stay so; a "
+        "file that is added by itself has its own name.",
         (_ADDED,),
         (
             _several("allow", "--allow", "REASON", "Read what is skipped for this reason"),
@@ -215,25 +216,22 @@ _ALL = (
     Command(
         "watch",
         "serving",
-        "Keep a store up to date while files change.",
-        "A line per file, until Ctrl-C.",
+        "Keep a store up to date while files change. A line per file, until Ctrl-C.",
         (_ADDED,),
         (_switch("poll", "--poll", "Look twice a second; for network file systems."), *_ENDS),
     ),
     Command(
         "status",
         "commands",
-        "Show what a store holds.",
-        "Documents, bytes, state root, and what was added.",
+        "Show what a store holds. Documents, bytes, state root, and what was added.",
         (Argument("paths", "PATH", "What was asked before, to show its store.", takes_many=True),),
         (_switch("skipped", "--skipped", "Look at the folders again and list what is skipped."), _STORE, _JSON),
     ),
     Command(
         "map",
         "looking",
-        "Show what is there: files, headings, definitions.",
-        "In at most --budget tokens. Every file is named before any is opened; with --question, the files that it "
-        "finds come first.",
+        "Show what is there: files, headings, definitions. In at most --budget tokens. Every file is named before any "
+        "is opened; with --question, the files that it finds come first.",
         (_PATHS,),
         (
             _plain("budget"),
@@ -244,8 +242,7 @@ _ALL = (
     Command(
         "ls",
         "looking",
-        "List the stored documents.",
-        "Size, kind, time, path; through a pipe one path a line.",
+        "List the stored documents. Size, kind, time, path; through a pipe one path a line.",
         (
             Argument(
                 "words", "[FOLDER] [PATTERN]", "What was asked before; a part or pattern of the paths.", takes_many=True
@@ -259,24 +256,21 @@ _ALL = (
     Command(
         "get",
         "looking",
-        "Print a stored document, or some of its lines.",
-        "Exactly as it is stored.",
+        "Print a stored document, or some of its lines. Exactly as it is stored.",
         (Argument("place", "PATH[:LINES]", "A path as it is cited; lines as in tea.md:12-30 or tea.md:7.", True),),  # noqa: FBT003
         (_COPY, _STORE, _JSON),
     ),
     Command(
         "remove",
         "commands",
-        "Forget documents.",
-        "Their files are not touched, and adding them again brings them back.",
+        "Forget documents. Their files are not touched, and adding them again brings them back.",
         (Argument("paths", "PATH", "Documents as they are cited, their folders, or globs.", True, True),),  # noqa: FBT003
         (_STORE, _DRY_RUN, _JSON),
     ),
     Command(
         "purge",
         "commands",
-        "Erase what was removed, or a whole store.",
-        "No byte of what was removed or replaced stays in the store's file.",
+        "Erase what was removed, or a whole store. No byte of what was removed or replaced stays in the store's file.",
         (),
         (
             _switch("everything", "--all", "Delete the whole store."),
@@ -287,18 +281,16 @@ _ALL = (
     Command(
         "rebuild",
         "commands",
-        "Index a store's own text again, after an upgrade.",
-        "A store that another version of Brimful or of Python made asks for it. No file is read but the store. Stores "
-        "in the cache are rebuilt without being asked.",
+        "Index a store's own text again, after an upgrade. A store that another version of Brimful or of Python made "
+        "asks for it. No file is read but the store. Stores in the cache are rebuilt without being asked.",
         (),
         (_STORE, _JSON),
     ),
     Command(
         "densify",
         "digests",
-        "Condense a text through a model, or without one.",
-        "A text of any length. The digest goes to standard output; progress, cost and where each sentence is from to "
-        "standard error.",
+        "Condense a text through a model, or without one. A text of any length. The digest goes to standard output; "
+        "progress, cost and where each sentence is from to standard error.",
         (_SOURCE,),
         (
             _CONDENSER,
@@ -312,42 +304,38 @@ _ALL = (
     Command(
         "capture",
         "digests",
-        "Write a text down, condense it, and make it searchable.",
-        "The text is stored whole, its digest beside it; search finds both.",
+        "Write a text down, condense it, and make it searchable. The text is stored whole, its digest beside it; "
+        "search finds both.",
         (_SOURCE,),
         (_value("name", "NAME", "What to call it; else the file's name."), _CONDENSER, _SET, *_WRITES),
     ),
     Command(
         "captures",
         "digests",
-        "Show what was captured, or try one again.",
-        "A line each: status, model, name, and why it failed.",
+        "Show what was captured, or try one again. A line each: status, model, name, and why it failed.",
         (),
         (_value("retry", "NAME", "Try this one again; it pays only for what is missing."), _SET, _STORE, _JSON),
     ),
     Command(
         "warm",
         "looking",
-        "Let a model read everything ahead.",
-        "Questions are then compared with every passage, whatever their words. Broken off, it goes on where it ended; "
-        "after a change it reads what is new.",
+        "Let a model read everything ahead. Questions are then compared with every passage, whatever their words. "
+        "Broken off, it goes on where it ended; after a change it reads what is new.",
         (_PATHS,),
         (_EMBEDDER, *_ENDS),
     ),
     Command(
         "stores",
         "looking",
-        "List the stores of the cache, or prune them.",
-        "Bytes, documents, what was added, the store's own name. --prune deletes those of which nothing that was added "
-        "is there any more; an unmounted disk looks so too.",
+        "List the stores of the cache, or prune them. Bytes, documents, what was added, the store's own name. --prune "
+        "deletes those of which nothing that was added is there any more; an unmounted disk looks so too.",
         (),
         (_switch("prune", "--prune", "Delete the stores whose folders are not there any more."), _DRY_RUN, _JSON),
     ),
     Command(
         "serve",
         "serving",
-        "Answer over HTTP, with a page to look at.",
-        "Until Ctrl-C; the bearer token is read from BRIMFUL_TOKEN.",
+        "Answer over HTTP, with a page to look at. Until Ctrl-C; the bearer token is read from BRIMFUL_TOKEN.",
         (_PATHS,),
         (
             *(_HOST, _PORT._replace(default=8_080), _TOKEN),
@@ -359,8 +347,8 @@ _ALL = (
     Command(
         "mcp",
         "serving",
-        "Answer a model's tools (Model Context Protocol).",
-        "With stdio, nothing but the protocol is written to standard output.",
+        "Answer a model's tools (Model Context Protocol). With stdio, nothing but the protocol is written to standard "
+        "output.",
         (_PATHS,),
         (
             _value("transport", "stdio|http", "How the client talks.", "stdio"),
@@ -370,8 +358,7 @@ _ALL = (
     Command(
         "eval",
         "evaluating",
-        "Measure recall at budgets.",
-        "Also precision, IoU and full coverage, on a set of questions with evidence.",
+        "Measure recall at budgets. Also precision, IoU and full coverage, on a set of questions with evidence.",
         (Argument("place", "SET", "The folder of a set.", is_needed=True),),
         (
             _value("budgets", "TOKENS,...", "The budgets to measure at.", "500,1000,2000,4000"),
@@ -382,17 +369,16 @@ _ALL = (
     Command(
         "doctor",
         "examining",
-        "Check the installation.",
-        "Parts, store, vectors, vocabularies, room on the disk. No model is called unless one is named.",
+        "Check the installation. Parts, store, vectors, vocabularies, room on the disk. No model is called unless one "
+        "is named.",
         (),
         (_value("model", "MODEL", "Also ask this model's server for an answer.", None, "-m"), _STORE, _JSON),
     ),
     Command(
         "copy",
         "looking",
-        "Copy a store to another, a file or a server's.",
-        "Nothing is indexed again. A copy that was broken off goes on where it ended. It is done when both have the "
-        "same state root.",
+        "Copy a store to another, a file or a server's. Nothing is indexed again. A copy that was broken off goes on "
+        "where it ended. It is done when both have the same state root.",
         (
             Argument("source", "SOURCE", "The store to copy: a file, a folder or an address.", is_needed=True),
             Argument("target", "DEST", "The store to copy to, made where it is not there.", is_needed=True),
@@ -402,9 +388,9 @@ _ALL = (
     Command(
         "postgres",
         "looking",
-        "What an administrator of PostgreSQL needs.",
-        "roles prints the statements that let a role use one corpus and nothing else, for psql, as whoever owns the "
-        "tables. terms fills the table of terms, to be looked into with SQL.",
+        "What an administrator of PostgreSQL needs. roles prints the statements that let a role use one corpus and "
+        "nothing else, for psql, as whoever owns the tables. terms fills the table of terms, to be looked into with "
+        "SQL.",
         (Argument("action", "roles|terms", "What to do.", is_needed=True),),
         (
             _value("role", "ROLE", "The role that may use the corpus."),
@@ -415,8 +401,8 @@ _ALL = (
     Command(
         "config",
         "setup",
-        "Show each setting and where it came from, or set one.",
-        "An option comes before the environment, that before the project's file, that before the user's.",
+        "Show each setting and where it came from, or set one. An option comes before the environment, that before "
+        "the project's file, that before the user's.",
         (
             Argument("action", "show|path|get|set", "What to do.", default="show"),
             Argument("key", "KEY", "Which setting, for get and set."),
@@ -427,8 +413,8 @@ _ALL = (
     Command(
         "completion",
         "setup",
-        "Print the completion script of a shell.",
-        'bash: eval "$(brimful completion bash)". zsh the same. fish: brimful completion fish | source.',
+        'Print the completion script of a shell. bash: eval "$(brimful completion bash)". zsh the same. fish: brimful '
+        "completion fish | source.",
         (Argument("shell", "bash|zsh|fish", "Which shell.", is_needed=True),),
         (_JSON,),
     ),

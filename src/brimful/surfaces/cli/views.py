@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from brimful.assembly.context import Context
@@ -71,8 +72,6 @@ def show_context(engine: Engine, context: Context, *, receipt: Path | None, agai
     if len(context.windows) > _MOST_CITATIONS:
         say(f"  … and {len(context.windows) - _MOST_CITATIONS} more; --json lists them all")
     if receipt is not None:
-        from shlex import quote
-
         name = one_line(os.fspath(receipt))
         say(f"receipt written to {name}; check it: brimful verify {quote(name)} {one_line(against)}")
 
