@@ -204,12 +204,7 @@ class Corpus:
             raise DocumentError(f"{path!r:.200} is not in the store; {close}paths are as they are cited")
         return self._documents.many(self.snapshot, [path], as_stored=False)[path]
 
-    def documents(
-        self,
-        path: str | Sequence[str] = (),
-        *,
-        lines: bool = False,
-    ) -> tuple[Listed, ...]:
+    def documents(self, path: str | Sequence[str] = (), *, lines: bool = False) -> tuple[Listed, ...]:
         """The stored documents by path, or those whose path has one of some parts or fits one of some patterns.
 
         Nothing of their text is read, unless their `lines` are to be counted.

@@ -472,7 +472,7 @@ def test_words_with_which_people_ask_decide_nothing(ask, question):
         question
     )
     assert "end the program with an error" in context.text
-    assert not {"happens", "explain", "passiert"} & set(context.missing)
+    assert not {"happens", "explain", "passiert"} & set(context.relevance.missing)
 
 
 def test_how_long_and_how_many_are_not_missed(ask):

@@ -136,11 +136,7 @@ def threads_for(size: int, *, workers: int | None) -> int:
 
 
 def taken_in(
-    batches: Iterable[Sequence[File]],
-    settings: SourceSettings,
-    embedder: Embedder | None,
-    *,
-    threads: int,
+    batches: Iterable[Sequence[File]], settings: SourceSettings, embedder: Embedder | None, *, threads: int
 ) -> Generator[Taken]:
     """What became of each batch; with threads, the next ones are read while one is indexed."""
     if not threads:

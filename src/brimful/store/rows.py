@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -77,19 +77,14 @@ class Documents:
     _rows: Numbers  # and the row of each
 
     @classmethod
-    def of(cls, cards: Iterable[Card]) -> Documents:
-        """Columns of some cards.
+    def of(cls, columns: Sequence[Sequence[Any]]) -> Documents:
+        """What cards say, given as a column for each of their fields.
 
         >>> cards = [Card(7, "b.md", None, 4, None, "prose", None), Card(9, "a.md", "A", 5, 60, "prose", None)]
-        >>> found = Documents.of(cards)
+        >>> found = Documents.of(list(zip(*cards)))
         >>> found.paths, found.numbers.tolist(), found.row_of(7), found.rows_of(np.array([9, 7, 9])).tolist()
         (('a.md', 'b.md'), [9, 7], 1, [0, 1, 0])
         """
-        return cls.of_columns(list(zip(*cards, strict=True)) or [()] * len(Card._fields))
-
-    @classmethod
-    def of_columns(cls, columns: Sequence[Sequence[Any]]) -> Documents:
-        """The same of cards whose fields are columns already, one for each field."""
         order = sorted(range(len(columns[1])), key=columns[1].__getitem__)
         numbers, paths, titles, lengths, times, kinds, languages = (
             tuple(map(column.__getitem__, order)) for column in columns
@@ -116,7 +111,8 @@ class Documents:
         """The same back; a ValueError where they are no such arrays.
 
         >>> cards = [Card(7, "b.md", None, 4, None, "prose", None), Card(9, "a.md", "A", 5, 60, "code", "go")]
-        >>> Documents.of_arrays(*Documents.of(cards).arrays()).listed(0) == Documents.of(cards).listed(0)
+        >>> found = Documents.of(list(zip(*cards)))
+        >>> Documents.of_arrays(*found.arrays()).listed(0) == found.listed(0)
         True
         """
         numbers, lengths, times, *_ = arrays
@@ -147,7 +143,8 @@ class Documents:
     def description(self) -> str:
         """A hash of what search uses beside path, time and content, which are under the root: titles, kinds, languages.
 
-        >>> one, other = (Documents.of([Card(1, "a.md", title, 4, None, "prose", None)]) for title in ("A", "B"))
+        >>> rest = [[4], [None], ["prose"], [None]]
+        >>> one, other = (Documents.of([[1], ["a.md"], [title], *rest]) for title in ("A", "B"))
         >>> one.description() == one.description(), one.description() == other.description()
         (True, False)
         """

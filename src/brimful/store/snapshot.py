@@ -297,9 +297,7 @@ class StoredSnapshot:
             with suppress(ValueError, TypeError):
                 return Documents.of_arrays(*found)
         parts = [segment.card_columns() for segment in self._segments.values()]
-        return Documents.of_columns(
-            [list(chain(*columns)) for columns in zip(*parts, strict=True)] or [()] * len(Card._fields)
-        )
+        return Documents.of([list(chain(*columns)) for columns in zip(*parts, strict=True)] or [()] * len(Card._fields))
 
     def source_map(self, number: int) -> SourceMap | None:
         """The way back from a document's text to its original; None where a byte is a byte."""
