@@ -430,10 +430,6 @@ class _RemoteCursor:
         """How much room the store takes."""
         return int(self._ask("size_bytes"))
 
-    def has_vectors(self) -> bool:
-        """Whether there are tables for remembered vectors."""
-        return bool(self._ask("has_vectors"))
-
     def close(self) -> None:
         """Let go of the snapshot."""
         number, self._number = self._number, None
@@ -461,10 +457,6 @@ class _RemoteCursor:
     def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
         """Likewise."""
         self.execute("take_turn", [1 for _ in expected])
-
-    def make_vectors(self) -> None:
-        """Likewise."""
-        self.execute("make_vectors")
 
 
 class _Shelf(BlobReader):
