@@ -147,7 +147,7 @@ def _laid_out(folder: Path, megabytes: float) -> float:
 
 
 def _written(place: str, shares: Sequence[Sequence[str]]) -> float:
-    for kind in ("", "-lock", "-pages"):  # of a run that was broken off
+    for kind in ("", "-lock"):  # of a run that was broken off
         Path(f"{place}{kind}").unlink(missing_ok=True)
     started = time.perf_counter()
     running = [subprocess.Popen([sys.executable, "-c", _WRITER, place, *share]) for share in shares]

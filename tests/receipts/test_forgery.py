@@ -528,14 +528,14 @@ def test_others_write_while_a_receipt_is_verified(tmp_path, monkeypatch):
         engine.add_text("a.md", "Tea at four.")
         receipt = engine.context("tea", budget=50).receipt
         begun, go_on = threading.Event(), threading.Event()
-        read = sources.bytes_in_store
+        read = checking.stored
 
-        def slow(snapshot, row):
+        def slow(snapshot, document):
             begun.set()
             assert go_on.wait(60)
-            return read(snapshot, row)
+            return read(snapshot, document)
 
-        monkeypatch.setattr(checking, "bytes_in_store", slow)
+        monkeypatch.setattr(checking, "stored", slow)
         with ThreadPoolExecutor(2) as pool:
             verifying = pool.submit(engine.verify, receipt)
             assert begun.wait(60)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import apsw
+import apsw.sqlite_extra
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -13,10 +14,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import brimful
 from brimful import BrimfulError, Document
-from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
+from brimful.errors import CorruptError, MissingPartError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from brimful.store import writing
 from brimful.store.merkle import leaf_hash
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import Entry, SqliteStore, checksums
 from brimful.store.upkeep import verify
 from brimful.text.terms import terms_of
 
@@ -281,7 +282,7 @@ def test_not_a_store(tmp_path):
         SqliteStore(other)
     newer = tmp_path / "newer.db"
     SqliteStore(newer).close()
-    connection = apsw.Connection(str(newer))
+    connection = apsw.Connection(str(newer), vfs=checksums())
     connection.pragma("user_version", 99)
     connection.close()
     with pytest.raises(StoreVersionError, match="99"):
@@ -320,3 +321,14 @@ def test_the_size_of_a_store_counts_what_was_just_written(tmp_path):
         engine.add_text("tea.md", "Tea is served at four.\n" * 5_000)
         told = engine.size_bytes
     assert told == path.stat().st_size
+
+
+def test_an_apsw_without_checksums_of_pages_is_named(monkeypatch):
+    """Built without SQLite's cksumvfs it opens no store: the error says which package brings it."""
+
+    def load(_connection, name):
+        raise apsw.sqlite_extra.NotAvailable(name)
+
+    monkeypatch.setattr(apsw.sqlite_extra, "load", load)
+    with pytest.raises(MissingPartError, match=r"cksumvfs.*install its wheel"):
+        checksums.__wrapped__()

@@ -15,7 +15,7 @@ def checkout(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("linked", ["brimful.db", "brimful.db-wal", "brimful.db-pages", "brimful.db-digests", ""])
+@pytest.mark.parametrize("linked", ["brimful.db", "brimful.db-wal", "brimful.db-digests", ""])
 @pytest.mark.parametrize("how", ["found", "configured"])
 def test_a_store_that_is_a_link_is_not_written_through(brimful, checkout, tmp_path, linked, how):
     """Be it the store, a file beside it or its folder, found as `.brimful` or named by a project's file."""

@@ -1,8 +1,10 @@
 import json
 
+import apsw
 import pytest
 
 from brimful import rules
+from brimful.store.sqlite import checksums
 from tests.surfaces.conftest import Done, start
 
 
@@ -137,6 +139,18 @@ def test_an_outdated_store_is_rebuilt(brimful, own, tmp_path, monkeypatch):
     done = brimful("rebuild", "--store", named, "--json")
     assert (done.code, json.loads(done.out)["documents"]) == (0, 3)
     assert brimful("context", "tea", "--store", named).code == 0
+
+
+def test_a_cached_store_of_another_layout_is_made_anew(brimful, own, cache):
+    """One whose tables this version does not read is deleted, and the folder read again."""
+    before = brimful("context", "tea", own)
+    for store in cache.rglob("*.db"):
+        connection = apsw.Connection(str(store), vfs=checksums())
+        connection.pragma("user_version", 1)
+        connection.close()
+    after = brimful("context", "tea", own)
+    assert (after.code, after.out) == (0, before.out)
+    assert "indexed again" in after.err
 
 
 def test_a_newer_python_has_other_rules():

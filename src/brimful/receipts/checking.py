@@ -12,7 +12,9 @@ whether that root is the right one is for the store, or the reader's own record 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from brimful.corpus.skips import Refusal
 from brimful.errors import DocumentError, StoreError
@@ -26,17 +28,8 @@ from brimful.receipts.offline import (
     compared_again,
     contradictions,
 )
-from brimful.receipts.receipt import CitedDigest, CitedDocument, DigestSource, Receipt, hash_of, most_shown
-from brimful.receipts.sources import (
-    Files,
-    Seen,
-    Span,
-    bytes_in_store,
-    facts_in_file,
-    first_differences,
-    observe,
-    rebuild,
-)
+from brimful.receipts.receipt import CitedDigest, CitedDocument, Receipt, hash_of, most_shown
+from brimful.receipts.sources import Files, Seen, Source, first_differences, observe, rebuild, stored
 from brimful.store.snapshot import StoredSnapshot
 
 __all__ = [
@@ -54,27 +47,8 @@ def check_store(receipt: Receipt, snapshot: StoredSnapshot, *, text: str | None 
 
     Where the store's state is another one, that is named, and each document is still checked by itself.
     """
-    comparison = _Comparison(receipt, text)
-
-    def compare(document: CitedDocument) -> None:
-        row = snapshot.row(document.path)
-        if row is None:
-            comparison.gone(document, "the document is not in the store")
-            return
-        if row.time != document.time:
-            message = f"its time was {document.time} and is {row.time} (seconds since 1970)"
-            comparison.add("time", document.path, message)
-        seen = observe(row.path, bytes_in_store(snapshot, row), comparison.spans(document))
-        comparison.compare(document, seen)
-        comparison.compare_facts(document, row.rule, row.language, kind="receipt")
-
-    def guarded(document: CitedDocument) -> None:
-        try:
-            compare(document)
-        except StoreError as error:
-            comparison.add("unchecked", document.path, f"the store can't read it: {error}")
-
-    found = comparison.run(guarded, source="the store", not_checked=())
+    comparison = _Comparison(receipt, text, partial(stored, snapshot))
+    found = comparison.run(source="the store", gone="the document is not in the store", not_checked=())
     root = snapshot.root.hex()
     if root != receipt.state_root:
         message = f"the store's state root is {root}, the receipt's is {receipt.state_root}"
@@ -95,31 +69,29 @@ def check_files(
     """
     if not root.is_dir():
         raise DocumentError(f"{str(root)!r} is not a folder; name the one that the documents were added from")
-    comparison, files = _Comparison(receipt, text), Files(root, convert=convert, label=label)
-
-    def compare(document: CitedDocument) -> None:
-        try:
-            read = files.read(document)
-            seen = observe(document.path, read.blocks, comparison.spans(document))
-            comparison.compare(document, seen)
-            comparison.compare_facts(document, *facts_in_file(document, read, seen), kind="unchecked")
-        except FileNotFoundError:
-            comparison.gone(document, "there is no such file")
-        except Refusal as refusal:
-            comparison.add("unchecked", document.path, refusal.detail)
-
+    comparison = _Comparison(receipt, text, Files(root, convert=convert, label=label).read)
     rest = "the state root, and the times of documents under it: only their store has them"
-    return comparison.run(compare, source="the files", not_checked=(rest,))
+    return comparison.run(source="the files", gone="there is no such file", not_checked=(rest,))
 
 
 # ---- documents, wherever they are
 
 
+class _Cited(NamedTuple):
+    """A cited range of a document with its hash, what is said where it is another one, and whose window it is."""
+
+    start: int
+    end: int
+    hash: str
+    message: str
+    window: int | None = None
+
+
 class _Comparison:
     """Cited bytes against documents as they are now."""
 
-    def __init__(self, receipt: Receipt, text: str | None) -> None:
-        self._receipt, self._text = receipt, text
+    def __init__(self, receipt: Receipt, text: str | None, read: Callable[[CitedDocument], Source]) -> None:
+        self._receipt, self._text, self._read = receipt, text, read
         self._found: list[Finding] = []
         self._verdicts: dict[str, str] = {}
         self._seen: dict[str, Seen] = {}
@@ -131,7 +103,7 @@ class _Comparison:
         for digest in receipt.digests:
             self._digests.setdefault(digest.source, []).append(digest)
 
-    def run(self, compare: Callable[[CitedDocument], None], *, source: str, not_checked: Iterable[str]) -> Findings:
+    def run(self, *, source: str, gone: str, not_checked: Iterable[str]) -> Findings:
         """Compare everything with a source: the receipt with itself, its documents, then the text."""
         broken = contradictions(self._receipt)
         compared = ["the receipt with itself: hashes, ranges, proofs"]
@@ -141,7 +113,7 @@ class _Comparison:
             )
             return Findings(broken, compared=compared, not_checked=(missing, *ONLY_BY_ASKING, UNVOUCHED))
         for document in self._receipt.documents:
-            compare(document)
+            self._compare(document, gone=gone)
         compared.append(f"{_count(len(self._receipt.documents), 'cited document')} with {source}, each hashed whole")
         left = [*not_checked, *ONLY_BY_ASKING, UNVOUCHED]
         if self._found or broken:
@@ -183,90 +155,72 @@ class _Comparison:
                 message = f"{was.message}; the first difference is at byte {byte}"
                 self._found[at] = Finding(was.kind, was.path, was.start, was.end, message)
 
-    def add(self, kind: Kind, path: str, message: str) -> None:
+    def _add(self, kind: Kind, path: str, message: str) -> None:
         """Note something about a whole document."""
         self._found.append(Finding(kind, path, None, None, message))
         self._verdicts[path] = kind if kind == "unchecked" else self._verdicts.get(path, "changed")
 
-    def gone(self, document: CitedDocument, message: str) -> None:
-        """Note a missing document."""
-        self._found.append(Finding("gone", document.path, None, None, message))
-        self._verdicts[document.path] = "gone"
-
-    def spans(self, document: CitedDocument) -> list[Span]:
-        """The ranges of a document that are cited: its windows, the seams around them, what digests condense."""
-        found: list[Span] = []
-        for number in self._windows.get(document.path, ()):
-            window = self._receipt.windows[number]
-            found.append((window.start, window.end))
-            found += [(start, end) for _, start, end, _ in window.seams]
-        found += [(each.start, each.end) for _, each in self._sources(document)]
-        return found
-
-    def _cited_bytes(self, document: CitedDocument, length: int) -> int:
-        """How many bytes of a document of that length are cited, each as often as it is."""
-        return sum(max(min(end, length) - start, 0) for start, end in self.spans(document))
-
-    def _sources(self, document: CitedDocument) -> Iterator[tuple[CitedDigest, DigestSource]]:
-        """What digests condense of a document."""
+    def _cited(self, document: CitedDocument) -> Iterator[_Cited]:
+        """The ranges of a document that are cited: windows, then the seams around them, then what digests condense."""
+        windows = [(number, self._receipt.windows[number]) for number in self._windows.get(document.path, ())]
+        for number, window in windows:
+            yield _Cited(window.start, window.end, window.hash, "the cited bytes are no longer there", number)
+        said = "the bytes that are shown before a window are no longer there"
+        yield from (_Cited(*seam[1:], said) for _, window in windows for seam in window.seams)
         for digest in self._digests.get(document.path, ()):
-            yield from ((digest, each) for each in digest.sources)
+            said = f"the bytes that {digest.path} condenses are no longer there"
+            yield from (_Cited(*source, said) for source in digest.sources)
 
-    def compare(self, document: CitedDocument, seen: Seen) -> None:
+    def _compare(self, document: CitedDocument, *, gone: str) -> None:
         """Note what of a document is not as cited."""
-        if seen.length != document.length and self._cited_bytes(document, seen.length) > most_shown(
-            seen.length, len(self._windows.get(document.path, ()))
-        ):
-            self.add("changed", document.path, f"it has other bytes than it had ({_difference(document, seen)})")
+        try:
+            source = self._read(document)
+            if source.time != document.time:
+                message = f"its time was {document.time} and is {source.time} (seconds since 1970)"
+                self._add("time", document.path, message)
+            seen = observe(document.path, source.blocks, [(each.start, each.end) for each in self._cited(document)])
+        except FileNotFoundError:
+            self._found.append(Finding("gone", document.path, None, None, gone))
+            self._verdicts[document.path] = "gone"
+        except Refusal as refusal:
+            self._add("unchecked", document.path, refusal.detail)
+        except StoreError as error:
+            self._add("unchecked", document.path, f"the store can't read it: {error}")
+        else:
+            self._compare_bytes(document, seen)
+            self._compare_facts(document, source, seen)
+
+    def _compare_bytes(self, document: CitedDocument, seen: Seen) -> None:
+        cited = list(self._cited(document))
+        shown = sum(max(min(each.end, seen.length) - each.start, 0) for each in cited)
+        windows = len(self._windows.get(document.path, ()))
+        if seen.length != document.length and shown > most_shown(seen.length, windows):
+            self._add("changed", document.path, f"it has other bytes than it had ({_difference(document, seen)})")
             return
         self._seen[document.path] = seen
-        found = [
-            *self._changed_windows(document, seen),
-            *self._changed_seams(document, seen),
-            *self._changed_sources(document, seen),
-        ]
+        changed = dict.fromkeys(each for each in cited if hash_of(seen.read(each.start, each.end)) != each.hash)
+        for each in changed:
+            if each.window is not None:
+                self._changed[each.window] = len(self._found)
+            self._found.append(Finding("changed", document.path, each.start, each.end, each.message))
         same = (seen.content_hash, seen.id, seen.length) == (document.content_hash, document.id, document.length)
-        if not same and not found:
+        if not same and not changed:
             message = (
                 f"the cited bytes are there, but the document has changed elsewhere ({_difference(document, seen)})"
             )
-            found.append(Finding("elsewhere", document.path, None, None, message))
-        if found:
-            self._found.extend(found)
+            self._found.append(Finding("elsewhere", document.path, None, None, message))
+        if changed or not same:
             self._verdicts[document.path] = "changed"
 
-    def compare_facts(self, document: CitedDocument, rule: str, language: str | None, *, kind: Kind) -> None:
+    def _compare_facts(self, document: CitedDocument, source: Source, seen: Seen) -> None:
         """Note where a document was read by another rule, or has another language, than the receipt says."""
         if document.path in self._verdicts:
             return
+        rule, language = source.facts(document, seen)
         for name, was, now in (("rule", document.rule, rule), ("language", document.language, language)):
             if was != now:
-                self.add(kind, document.path, f"the receipt says that its {name} is {was!r}, and it is {now!r}")
-
-    def _changed_windows(self, document: CitedDocument, seen: Seen) -> Iterator[Finding]:
-        at = len(self._found)
-        for number in self._windows.get(document.path, ()):
-            window = self._receipt.windows[number]
-            if hash_of(seen.read(window.start, window.end)) != window.hash:
-                self._changed[number], at = at, at + 1
-                yield Finding("changed", window.path, window.start, window.end, "the cited bytes are no longer there")
-
-    def _changed_seams(self, document: CitedDocument, seen: Seen) -> Iterator[Finding]:
-        seams = {
-            seam: None
-            for number in self._windows.get(document.path, ())
-            for seam in self._receipt.windows[number].seams
-        }
-        for _, start, end, cited in seams:
-            if hash_of(seen.read(start, end)) != cited:
-                message = "the bytes that are shown before a window are no longer there"
-                yield Finding("changed", document.path, start, end, message)
-
-    def _changed_sources(self, document: CitedDocument, seen: Seen) -> Iterator[Finding]:
-        for digest, each in self._sources(document):
-            if hash_of(seen.read(each.start, each.end)) != each.hash:
-                message = f"the bytes that {digest.path} condenses are no longer there"
-                yield Finding("changed", document.path, each.start, each.end, message)
+                said = f"the receipt says that its {name} is {was!r}, and it is {now!r}"
+                self._add(source.kind, document.path, said)
 
     def tally(self) -> str:
         """How many documents are as cited, and how many are not."""

@@ -22,9 +22,8 @@ from brimful.corpus.reading import BLOCK_BYTES, read, read_blocks
 from brimful.corpus.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found
 from brimful.errors import BrimfulError
-from brimful.receipts.offline import Finding, counter_of, wrong
+from brimful.receipts.offline import Finding, Kind, counter_of, wrong
 from brimful.receipts.receipt import CitedDocument, CitedWindow, Receipt
-from brimful.store.rows import Row
 from brimful.store.snapshot import StoredSnapshot
 from brimful.text.kinds import SNIFF_BYTES, kind_of
 from brimful.text.tokens import Measure, TokenCounter
@@ -172,18 +171,31 @@ class _SeenDocument(Document):
         return self._seen.lines(start, end)
 
 
-def bytes_in_store(snapshot: StoredSnapshot, row: Row) -> Iterator[bytes]:
-    """A stored document, block by block; the store verifies what it reads."""
-    for start in range(0, row.length, BLOCK_BYTES):
-        yield snapshot.read(row.number, start, min(start + BLOCK_BYTES, row.length))
-
-
-class _FileBytes(NamedTuple):
-    """The bytes of a document as its file has them, and the rule and language by which they were read from it."""
+class Source(NamedTuple):
+    """The bytes of a document as a store or a file has them, and what is known of it there."""
 
     blocks: Iterable[bytes]
+    time: int | None
+    kind: Kind  # what it is called where rule or language are others
     rule: str | None = None  # None: as they are, and the first of them say which
     language: str | None = None
+
+    def facts(self, document: CitedDocument, seen: Seen) -> tuple[str, str | None]:
+        """The rule and the language by which it was read, once it was seen."""
+        if self.rule is not None:
+            return self.rule, self.language
+        rule = "utf-8-bom" if seen.head.startswith(codecs.BOM_UTF8) else "utf-8"
+        return rule, kind_of(document.path, seen.head)[1]
+
+
+def stored(snapshot: StoredSnapshot, document: CitedDocument) -> Source:
+    """A document as a store has it, block by block; the store verifies what it reads."""
+    row = snapshot.row(document.path)
+    if row is None:
+        raise FileNotFoundError(document.path)
+    starts = range(0, row.length, BLOCK_BYTES)
+    blocks = (snapshot.read(row.number, start, min(start + BLOCK_BYTES, row.length)) for start in starts)
+    return Source(blocks, row.time, "receipt", row.rule, row.language)
 
 
 _As = tuple[bytes, str, str | None]
@@ -198,7 +210,7 @@ class Files:
         self._root, self._convert, self._label = root, convert, label
         self._last: tuple[tuple[str, str | None, int], list[Loaded | Skipped]] | None = None
 
-    def read(self, document: CitedDocument) -> _FileBytes:
+    def read(self, document: CitedDocument) -> Source:
         """The document's bytes from its file: as they are, decoded by its rule, or converted again.
 
         Raises FileNotFoundError where there is no file, and a Refusal with the reason where it can't be compared.
@@ -206,7 +218,7 @@ class Files:
         is_text = _is_encoding(document.rule)
         found = _find(document.path, self._root, member=not is_text, label=self._label)
         if document.rule in _VERBATIM:
-            return _FileBytes(read_blocks(found))
+            return Source(read_blocks(found), document.time, "unchecked")
         if not is_text and not self._convert:
             raise Refusal(
                 "malformed", f"made from its file by the rule {document.rule!r}: no byte of it stands there as it is"
@@ -215,7 +227,7 @@ class Files:
         settings = SourceSettings(allow=_ALLOWED, max_bytes=max(SourceSettings().max_bytes, 4 * found.size))
         readings = _decoded(_raw(found, settings), document) if is_text else self._converted(found, document, settings)
         content, rule, language = _best(readings, document)
-        return _FileBytes([content], rule, language)
+        return Source([content], document.time, "unchecked", rule, language)
 
     def _converted(self, found: Found, document: CitedDocument, settings: SourceSettings) -> Iterator[_As]:
         """Nothing where the file no longer has such a document; a failed conversion is a Refusal."""
@@ -241,13 +253,6 @@ def _raw(found: Found, settings: SourceSettings) -> bytes:
     if isinstance(raw, Skipped):
         raise Refusal(raw.reason, raw.detail)
     return raw.content
-
-
-def facts_in_file(document: CitedDocument, read_as: _FileBytes, seen: Seen) -> tuple[str, str | None]:
-    """The rule and the language that a file gives, once it was seen."""
-    if read_as.rule is not None:
-        return read_as.rule, read_as.language
-    return "utf-8-bom" if seen.head.startswith(codecs.BOM_UTF8) else "utf-8", kind_of(document.path, seen.head)[1]
 
 
 def _best(readings: Iterable[_As], document: CitedDocument) -> _As:

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import count, islice
 from pathlib import Path
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 Value = None | int | str | bytes
 
-VERSION = 2
+VERSION = 3
 APPLICATION_ID = 0x4252_494D  # "BRIM"
 _APPLICATION_ID_AT = 68  # in the header of an SQLite file
 
@@ -76,6 +77,12 @@ CREATE TABLE segments (
 );
 CREATE TABLE blobs (key INTEGER PRIMARY KEY, data BLOB NOT NULL, seal BLOB NOT NULL);
 CREATE TABLE buckets (number INTEGER PRIMARY KEY, root BLOB NOT NULL);
+CREATE TABLE vector_models (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL, seal BLOB NOT NULL
+);
+CREATE TABLE vectors (
+    model INTEGER NOT NULL, key BLOB NOT NULL, numbers BLOB NOT NULL, seal BLOB NOT NULL, PRIMARY KEY (model, key)
+) WITHOUT ROWID;
 """
 
 
@@ -89,16 +96,6 @@ def is_store(file: Path) -> bool:
     return header.startswith(b"SQLite format 3\0") and header[_APPLICATION_ID_AT:] == APPLICATION_ID.to_bytes(4, "big")
 
 
-_VECTOR_TABLES = """
-CREATE TABLE IF NOT EXISTS vector_models (
-    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL, seal BLOB NOT NULL
-);
-CREATE TABLE IF NOT EXISTS vectors (
-    model INTEGER NOT NULL, key BLOB NOT NULL, numbers BLOB NOT NULL, seal BLOB NOT NULL, PRIMARY KEY (model, key)
-) WITHOUT ROWID;
-"""
-"""Of remembered vectors."""
-
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
 TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS, LITTLE, WORDS = range(11)
 BLOB_CODES = 256
@@ -110,7 +107,7 @@ _NO_TEXT = (
 )
 
 
-DAMAGED = (
+_DAMAGED = (
     apsw.CorruptError,
     apsw.NotADBError,
     apsw.SQLError,
@@ -124,34 +121,34 @@ DAMAGED = (
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement; what their columns hold is known to whoever wrote it."""
-    try:
+    with damage(cursor.connection.filename):
         return cursor.execute(statement, values).fetchall()
-    except _UNREADABLE as error:
-        raise _damaged(cursor, error) from error
 
 
 def rows_of(cursor: apsw.Cursor, statement: str) -> Iterator[tuple[Any, ...]]:
     """The same, one by one."""
-    try:
+    with damage(cursor.connection.filename):
         yield from cursor.execute(statement)
-    except _UNREADABLE as error:
-        raise _damaged(cursor, error) from error
 
 
-_UNREADABLE = (UnicodeDecodeError, *DAMAGED)
-
-
-def _damaged(cursor: apsw.Cursor, error: Exception) -> CorruptError:
+@contextmanager
+def damage(file: Path | str) -> Iterator[None]:
     """What SQLite says of bytes that it can't make sense of, in our words."""
-    if isinstance(error, UnicodeDecodeError):
-        return CorruptError(_NO_TEXT)
-    file, here = Path(cursor.connection.filename), Path.cwd()
-    path = file.relative_to(here) if file.is_relative_to(here) else file
-    return CorruptError(f"{path} is damaged ({error}); restore it or index the sources again")
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise CorruptError(_NO_TEXT) from error
+    except (*_DAMAGED, apsw.IOError) as error:
+        is_checksum = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
+        if isinstance(error, apsw.IOError) and not is_checksum:
+            raise
+        said = "a page fails its checksum" if is_checksum else error
+        path, here = Path(file), Path.cwd()
+        path = path.relative_to(here) if path.is_relative_to(here) else path
+        raise CorruptError(f"{path} is damaged ({said}); restore it or index the sources again") from error
 
 
-_LEVEL = 1
-"""Of compression: the third is a fifth slower, and saves a twentieth of the text's share."""
+_LEVEL = 1  # of compression; the third is a fifth slower, and saves a twentieth of the text's share
 
 
 def compressed(content: bytes | memoryview) -> bytes:
@@ -281,12 +278,6 @@ class Cursor(Protocol):
     def size_bytes(self) -> int:
         """How much room the store takes."""
 
-    def has_vectors(self) -> bool:
-        """Whether there are tables for remembered vectors."""
-
-    def make_vectors(self) -> None:
-        """Make them, unless they are there."""
-
     @property
     def is_lost(self) -> bool:
         """Whether the connection was cut."""
@@ -354,14 +345,6 @@ class SqliteCursor:
         ((pages,),) = self.fetch("PRAGMA page_count")
         ((size,),) = self.fetch("PRAGMA page_size")
         return int(pages) * int(size)
-
-    def has_vectors(self) -> bool:
-        """Whether this store has ever remembered a vector."""
-        return bool(self.fetch("SELECT 1 FROM sqlite_schema WHERE name = 'vectors'"))
-
-    def make_vectors(self) -> None:
-        """Make their tables with the first vectors: a store of an earlier version is read as it is."""
-        self._cursor.execute(_VECTOR_TABLES)
 
     @property
     def is_lost(self) -> bool:

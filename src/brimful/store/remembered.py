@@ -31,18 +31,9 @@ class KnownVectors(NamedTuple):
 def known(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
     """What is remembered of these texts; what was changed since it was written is an error."""
     rows = np.zeros((len(keys), width), np.int8)
-    number = _number(cursor, model, width) if cursor.has_vectors() else None
-    if number is None:
-        return KnownVectors(rows, np.arange(len(keys)))
-    found: dict[bytes, bytes] = {}
-    for first in range(0, len(keys), _AT_ONCE):
-        asked = keys[first : first + _AT_ONCE]
-        marks = ", ".join("?" * len(asked))
-        statement = f"SELECT key, numbers, seal FROM vectors WHERE model = ? AND key IN ({marks})"  # noqa: S608
-        for key, numbers, seal in cursor.fetch(statement, (number, *asked)):
-            if seal != _seal(number, key, numbers) or len(numbers) != width:
-                raise CorruptError(_DAMAGED)
-            found[key] = numbers
+    found = known_stacks(cursor, model, keys, width=width)
+    if any(len(numbers) != width for numbers in found.values()):
+        raise CorruptError(_DAMAGED)
     places = [at for at, key in enumerate(keys) if key in found]
     rows[places] = unpack([found[keys[at]] for at in places], width=width)
     return KnownVectors(rows, np.setdiff1d(np.arange(len(keys)), np.array(places, np.int64)))
@@ -56,13 +47,13 @@ def remember(cursor: Cursor, model: str, keys: Sequence[bytes], rows: Bytes) -> 
     pairs = zip(keys, (row.tobytes() for row in np.ascontiguousarray(rows, np.int8)), strict=True)
     cursor.executemany(
         "INSERT INTO vectors VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        ((number, key, numbers, _seal(number, key, numbers)) for key, numbers in pairs),
+        ((number, key, numbers, seal_of(number, key, numbers)) for key, numbers in pairs),
     )
 
 
 def known_stacks(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
     """Those of some stacks (vectors of many texts, packed by whoever asks) that are kept."""
-    number = _number(cursor, model, width) if cursor.has_vectors() else None
+    number = _number(cursor, model, width)
     found: dict[bytes, bytes] = {}
     for first in range(0, len(keys) if number is not None else 0, _AT_ONCE):
         asked = keys[first : first + _AT_ONCE]
@@ -84,8 +75,6 @@ def remember_stack(cursor: Cursor, model: str, key: bytes, stack: bytes, *, widt
 
 def retain(cursor: Cursor, model: str, keys: Sequence[bytes]) -> int:
     """Forget a model's vectors of all other texts; returns how many."""
-    if not cursor.has_vectors():
-        return 0
     kept = set(keys)
     statement = "SELECT number, key FROM vectors JOIN vector_models ON number = model WHERE name = ?"
     gone = [(number, key) for number, key in cursor.fetch(statement, (model,)) if key not in kept]
@@ -95,20 +84,17 @@ def retain(cursor: Cursor, model: str, keys: Sequence[bytes]) -> int:
 
 def forget(cursor: Cursor) -> None:
     """Forget all vectors of all models: they say something of texts that may be gone."""
-    if cursor.has_vectors():
-        cursor.execute("DELETE FROM vectors")
-        cursor.execute("DELETE FROM vector_models")
+    cursor.execute("DELETE FROM vectors")
+    cursor.execute("DELETE FROM vector_models")
 
 
 def problems(cursor: Cursor) -> Iterator[str]:
     """What is not as it was written."""
-    if not cursor.has_vectors():
-        return
     for *values, seal in cursor.fetch("SELECT number, name, width, seal FROM vector_models"):
         if seal_of(*values) != seal:
             yield "a row of vector_models fails its checksum"
     for number, key, numbers, seal in cursor.each("SELECT model, key, numbers, seal FROM vectors"):
-        if _seal(number, key, numbers) != seal:
+        if seal_of(number, key, numbers) != seal:
             yield "a remembered vector fails its checksum"
 
 
@@ -129,14 +115,9 @@ def _number(cursor: Cursor, model: str, width: int) -> int | None:
 
 def _number_made(cursor: Cursor, model: str, width: int) -> int:
     """The number of a model; it gets one where it has none."""
-    cursor.make_vectors()
     number = _number(cursor, model, width)
     if number is None:
         ((number,),) = cursor.fetch("SELECT coalesce(max(number), 0) + 1 FROM vector_models")
         row = (number, model, width)
         cursor.execute("INSERT INTO vector_models VALUES (?, ?, ?, ?)", (*row, seal_of(*row)))
     return int(number)
-
-
-def _seal(number: int, key: bytes, numbers: bytes) -> bytes:
-    return seal_of(number, key, numbers)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
 import apsw
+import apsw.sqlite_extra
 
-from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
+from brimful.errors import (
+    MissingPartError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreVersionError,
+)
 from brimful.index.embedders import Embedder
 from brimful.store import remembered
-from brimful.store.format import APPLICATION_ID, DAMAGED, TABLES, VERSION, Cursor, SqliteCursor, fetch
-from brimful.store.pages import SUFFIX as PAGES_SUFFIX
-from brimful.store.pages import checkpoint, next_version, version_of
+from brimful.store.format import APPLICATION_ID, TABLES, VERSION, Cursor, SqliteCursor, damage, fetch
 from brimful.store.ready import SUFFIX as READY_SUFFIX
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import BUSY_SECONDS, Origins, Store, TakenError, generation_of, new_store
@@ -106,6 +113,8 @@ _NOT_WRITABLE = (
 )
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # SQLite itself knows the first one only
 _FREE_PART = 5
+_CHECKSUM_BYTES = 8  # at the end of every page
+_LOADING = threading.Lock()
 
 
 class SqliteStore(Store):
@@ -138,8 +147,6 @@ class SqliteStore(Store):
             self._connection, self._is_fixed = _opened(path)
             _prepare(self._connection, path)
             self._check_opened(outdated=outdated)
-        self._frames, self._moved = 0, 0
-        self._connection.set_wal_hook(self._log_grew)
         self._beside: apsw.Connection | None = None  # for vectors, which are read and written beside documents
         self._beside_lock = threading.Lock()
 
@@ -148,22 +155,7 @@ class SqliteStore(Store):
         with self._beside_lock:
             if self._beside is not None:
                 self._beside.close()
-        if not self._is_fixed:
-            with suppress(apsw.ConnectionClosedError):
-                checkpoint(self._connection, self.path)
         self._connection.close()
-
-    def _log_grew(self, _connection: apsw.Connection, _name: str, frames: int) -> int:
-        self._frames = frames
-        return apsw.SQLITE_OK
-
-    def _move_log(self, connection: apsw.Connection, frames: int) -> None:
-        """Move the write-ahead log into the file each time that it has grown by so many pages."""
-        self._moved = min(self._moved, frames)
-        # A reader can keep the log from being moved, and it grows: the longer it is, the less often it is tried.
-        if frames - self._moved >= max(LOG_PAGES, self._moved // 2):
-            checkpoint(connection, self.path)
-            self._moved = frames
 
     def snapshot(self) -> StoredSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
@@ -177,7 +169,7 @@ class SqliteStore(Store):
     def own_files(self) -> list[Path]:
         """The file, and those that are made beside it."""
         path = self.path.resolve()
-        suffixes = ("-wal", "-shm", "-journal", PAGES_SUFFIX, READY_SUFFIX, _LOCK_SUFFIX)
+        suffixes = ("-wal", "-shm", "-journal", READY_SUFFIX, _LOCK_SUFFIX)
         return [path, *(path.with_name(path.name + suffix) for suffix in suffixes)]
 
     def size_bytes(self) -> int:
@@ -190,11 +182,8 @@ class SqliteStore(Store):
         """One transaction: all of it or nothing."""
         if self._is_fixed:
             raise StoreError(_NOT_WRITABLE.format(path=self.path))
-        with self._in_use, _translated(self.path):
-            with _transaction(self._connection) as cursor:
-                self._connection.pragma("user_version", next_version(self._connection.pragma("user_version")))
-                yield cursor
-            self._move_log(self._connection, self._frames)
+        with self._in_use, _translated(self.path), _transaction(self._connection) as cursor:
+            yield cursor
 
     @contextmanager
     def _reading(self) -> Iterator[Cursor]:
@@ -223,8 +212,6 @@ class SqliteStore(Store):
                 return
             with _transaction(connection) as cursor:
                 yield cursor
-                connection.pragma("user_version", next_version(connection.pragma("user_version")))
-            self._move_log(connection, connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0])
 
     @contextmanager
     def _vectors(self) -> Iterator[apsw.Connection]:
@@ -233,7 +220,6 @@ class SqliteStore(Store):
             if self._beside is None:
                 self._beside = _opened(self.path)[0]
                 self._beside.set_busy_timeout(BESIDE_MILLISECONDS)
-                self._beside.wal_autocheckpoint(0)
                 self._beside.pragma("synchronous", "normal")  # the last ones may be lost with the power: made again
             yield self._beside
 
@@ -245,7 +231,6 @@ class SqliteStore(Store):
                 remembered.forget(cursor)
             self.compact()
             self._connection.execute("VACUUM")
-            checkpoint(self._connection, self.path)
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             self.path.with_name(self.path.name + READY_SUFFIX).unlink(missing_ok=True)  # it holds words and paths
 
@@ -254,6 +239,22 @@ class SqliteStore(Store):
         if _FREE_PART * self._connection.pragma("freelist_count") > self._connection.pragma("page_count"):
             with self._writing() as cursor:
                 cursor.fetch("PRAGMA incremental_vacuum")
+
+
+@cache
+def checksums() -> str:
+    """The VFS that writes a checksum into every page and compares it whenever a page is read; it comes with apsw."""
+    try:
+        with _LOADING, closing(apsw.Connection(":memory:")) as connection:
+            default = apsw.vfs_names()[0]
+            apsw.sqlite_extra.load(connection, "cksumvfs")
+            apsw.set_default_vfs(default)  # other connections of this process are as they were
+    except (LookupError, apsw.sqlite_extra.NotAvailable, apsw.ExtensionLoadingError) as error:
+        raise MissingPartError(
+            f"apsw {apsw.apsw_version()} was built here without SQLite's checksums of pages ({error}); "
+            "install its wheel: pip install --force-reinstall --only-binary apsw apsw"
+        ) from error
+    return "cksmvfs"
 
 
 def _snapshot_of(connection: apsw.Connection, path: Path) -> StoredSnapshot:
@@ -265,7 +266,7 @@ def _snapshot_of(connection: apsw.Connection, path: Path) -> StoredSnapshot:
 
 def _opened(path: Path) -> tuple[apsw.Connection, bool]:
     """A connection to write by; where nobody can write, one to read by, and True."""
-    connection = apsw.Connection(str(path))
+    connection = apsw.Connection(str(path), vfs=checksums())
     try:
         _configure(connection)
         fetch(connection.cursor(), "SELECT name FROM sqlite_schema LIMIT 1")
@@ -279,7 +280,7 @@ def _opened(path: Path) -> tuple[apsw.Connection, bool]:
 
 def opened_to_read(path: Path) -> apsw.Connection:
     """A connection to look at a file by, wherever it lies."""
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=checksums())
     try:
         _configure(connection)
         fetch(connection.cursor(), "SELECT name FROM sqlite_schema LIMIT 1")
@@ -298,7 +299,7 @@ def _opened_fixed(path: Path) -> apsw.Connection:
             "of its name to a place that you may write to, and open it there"
         )
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    connection = apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=flags)
+    connection = apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=flags, vfs=checksums())
     _configure(connection)
     return connection
 
@@ -307,13 +308,14 @@ def _configure(connection: apsw.Connection) -> None:
     connection.set_busy_timeout(BUSY_SECONDS * 1_000)
     connection.pragma("cell_size_check", "on")
     connection.pragma("mmap_size", 0)
+    connection.wal_autocheckpoint(LOG_PAGES)
     connection.pragma("journal_size_limit", _LOG_BYTES)
     connection.pragma("synchronous", "full")  # of each connection, whatever this SQLite was built with
 
 
 def _prepare(connection: apsw.Connection, path: Path) -> None:
     """Make a new store, or see that this is one that we can read."""
-    found, version = connection.pragma("application_id"), version_of(connection.pragma("user_version"))
+    found, version = connection.pragma("application_id"), connection.pragma("user_version")
     tables = fetch(connection.cursor(), "SELECT name FROM sqlite_schema")
     if found == APPLICATION_ID and version == VERSION:
         return
@@ -323,11 +325,13 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
         )
     if tables or found:
         raise StoreVersionError(f"{path} is a SQLite file, but not a Brimful store; name another path")
+    reserved = ctypes.c_int(_CHECKSUM_BYTES)
+    connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(reserved))
     connection.pragma("page_size", 8_192)
     connection.pragma("auto_vacuum", "incremental")
     connection.pragma("journal_mode", "wal")
     with _transaction(connection) as cursor:
-        if version_of(connection.pragma("user_version")) == VERSION:  # another process was faster
+        if connection.pragma("user_version") == VERSION:  # another process was faster
             return
         cursor.execute(TABLES)
         new_store(cursor)
@@ -356,13 +360,12 @@ def _transaction(connection: apsw.Connection) -> Iterator[SqliteCursor]:
 def _translated(path: Path) -> Iterator[None]:
     """SQLite's errors in our words."""
     try:
-        yield
+        with damage(path):
+            yield
     except apsw.BusyError as error:
         raise StoreBusyError(f"{path} is being written by another process; try again, or wait longer") from error
     except apsw.FullError as error:
         raise StoreFullError(f"no room left for {path}; free some disk space, what was committed is intact") from error
-    except DAMAGED as error:
-        raise CorruptError(f"{path} is damaged ({error}); restore it or index the sources again") from error
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise StoreError(_NOT_WRITABLE.format(path=path)) from error
     except apsw.IOError as error:

@@ -14,7 +14,6 @@ from brimful.store import remembered
 from brimful.store.address import Address
 from brimful.store.format import Cursor, SqliteCursor, seal_of
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
-from brimful.store.pages import damaged_pages
 from brimful.store.rows import Card
 from brimful.store.snapshot import StoredSnapshot, checked_roots
 from brimful.store.sqlite import opened_to_read
@@ -106,8 +105,8 @@ def _packed(now: StoredSnapshot, group: Sequence[StoredSegment], rows: dict[int,
 def verify(place: Path | Address) -> list[str]:
     """Read a whole store, and name everything that is not as it was written; an empty list means all is well.
 
-    SQLite checks its own pages, and they are compared with what was noted of them; every row's and blob's seal is
-    checked; every document's content is hashed; and the hashes must lead to the state root.
+    SQLite checks its own pages and their checksums; every row's and blob's seal is checked; every document's content is
+    hashed; and the hashes must lead to the state root.
     """
     found: list[str] = []
     try:
@@ -119,7 +118,6 @@ def verify(place: Path | Address) -> list[str]:
             return found
         connection = opened_to_read(place)
         try:
-            found.extend(_page_problems(connection, place))
             found.extend(_file_problems(connection))
         finally:
             connection.close()
@@ -129,12 +127,11 @@ def verify(place: Path | Address) -> list[str]:
 
 
 def glance(path: Path) -> list[str]:
-    """The same in a moment: SQLite's own structure and the pages' checksums, without reading any document."""
+    """The same in a moment: SQLite's own structure and its pages' checksums, without reading any document."""
     found: list[str] = []
     try:
         connection = opened_to_read(path)
         try:
-            found.extend(_page_problems(connection, path))
             said = SqliteCursor(connection).fetch("PRAGMA quick_check")
             found.extend(f"SQLite: {problem}" for (problem,) in said if problem != "ok")
         finally:
@@ -142,14 +139,6 @@ def glance(path: Path) -> list[str]:
     except (apsw.Error, StoreError) as error:
         found.append(f"the store can't be read through: {error}")
     return found
-
-
-def _page_problems(connection: apsw.Connection, path: Path) -> list[str]:
-    connection.execute("BEGIN")
-    SqliteCursor(connection).fetch("SELECT name FROM sqlite_schema")  # from now on the file holds still
-    damaged = damaged_pages(path)
-    connection.execute("COMMIT")
-    return [f"page {number} of the file is not what was written" for number in damaged or ()]
 
 
 _SEALED = {

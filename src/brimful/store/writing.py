@@ -221,12 +221,12 @@ def write_extents(cursor: Cursor, number: int, extents: Extents, *, length: int,
     values = (number, length, live, dead, int(extents.documents.min()), int(extents.documents.max()))
     cursor.execute("DELETE FROM segments WHERE number = ?", (number,))
     cursor.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?)", (*values, seal_of(*values)))
-    write_blob(cursor, key_of(number, EXTENTS), pack_table(extents))
+    _write_blob(cursor, key_of(number, EXTENTS), pack_table(extents))
 
 
 def write_cards(cursor: Cursor, number: int, cards: Sequence[Card]) -> None:
     """What search shows of the documents that begin in a segment."""
-    write_blob(cursor, key_of(number, CARDS), pack_cards(cards))
+    _write_blob(cursor, key_of(number, CARDS), pack_cards(cards))
 
 
 def _page_blobs(pages: Iterable[Page]) -> Iterator[_Blob]:
@@ -277,7 +277,7 @@ def write_blobs(cursor: Cursor, number: int, blobs: Iterable[_Blob]) -> None:
     cursor.write_blobs((key, data, seal_of(key, data)) for key, data in keyed)
 
 
-def write_blob(cursor: Cursor, key: int, data: bytes) -> None:
+def _write_blob(cursor: Cursor, key: int, data: bytes) -> None:
     """Anything, with its seal."""
     cursor.write_blobs([(key, data, seal_of(key, data))])
 
@@ -537,7 +537,7 @@ def lay_anew(cursor: Cursor, number: int, segments: Sequence[StoredSegment]) -> 
     length = axis.close()
     little = np.zeros(len(_telling()), np.int64)
     write_blobs(cursor, number, _page_blobs(_pages(moves, little)))
-    write_blob(cursor, key_of(number, LITTLE), pack_numbers(little))
+    _write_blob(cursor, key_of(number, LITTLE), pack_numbers(little))
     heads = Heads(*_joined([move.heads() for move in moves]))
     units, sections = (np.concatenate([move.cuts(name) for move in moves]) for name in ("units", "sections"))
     write_blobs(cursor, number, _cut_blobs(units, sections, heads))
@@ -623,7 +623,7 @@ class _Axis:
         for place in range(blocks):
             data = segment.packed_block(place)
             if data is not None:  # between two parts of an axis there may be none
-                write_blob(self._cursor, key_of(self._number, TEXT, self._place + place), data)
+                _write_blob(self._cursor, key_of(self._number, TEXT, self._place + place), data)
         self._place += blocks
         return segment.extents.bases + base
 

@@ -269,13 +269,6 @@ class PostgresCursor:
         ((size,),) = self.fetch("SELECT pg_catalog.pg_total_relation_size('all_blobs')::bigint")
         return int(size)
 
-    def has_vectors(self) -> bool:
-        """They come with the schema."""
-        return True
-
-    def make_vectors(self) -> None:
-        """They are there."""
-
     @property
     def is_lost(self) -> bool:
         """Whether the connection was cut."""

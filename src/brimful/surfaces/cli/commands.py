@@ -20,7 +20,7 @@ from brimful.assembly.context import why_empty
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
-from brimful.errors import USAGE, InputError, StoreRulesError
+from brimful.errors import USAGE, InputError, StoreRulesError, StoreVersionError
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.store.address import Address, Place
@@ -359,12 +359,17 @@ def filled(
 
 
 def _opened_ours(place: Place) -> Engine:
-    """A store of the cache; one that other rules made is indexed again first."""
+    """A store of the cache; one that another version made is indexed again first."""
     try:
         return open_store(place)
     except StoreRulesError:
         say("another version of Brimful or Python made this store: its text is indexed again")
         index_again(place)
+    except StoreVersionError:
+        say("another version of Brimful made this store: the files are indexed again")
+        assert isinstance(place, Path)
+        for suffix in ("", "-wal", "-shm", "-ready"):
+            place.with_name(place.name + suffix).unlink(missing_ok=True)
     return open_store(place)
 
 
