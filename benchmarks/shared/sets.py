@@ -7,7 +7,7 @@ says; their own README names their sources and licences.
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -33,18 +33,13 @@ class SharedQuestion(Question):
 
 def dev_set(folder: Path) -> EvaluationSet:
     """The development questions of a set, asked of all of its documents."""
-    found = read_set(folder)
-    questions = (SharedQuestion(each.id, each.text, each.evidence) for each in found.questions)
-    return replace(found, questions=_of_dev(questions))
+    return _dev_of(read_set(folder))
 
 
-def is_dev(question_id: str) -> bool:
-    """Which half a question falls into: the parity of a hash of its id, so nobody chooses."""
-    return int(hashlib.sha256(question_id.encode()).hexdigest()[:8], 16) % 2 == 0
-
-
-def _of_dev(questions: Iterable[SharedQuestion]) -> tuple[SharedQuestion, ...]:
-    return tuple(question for question in questions if is_dev(question.id))
+def _dev_of(found: EvaluationSet) -> EvaluationSet:
+    """The half of the questions whose ids have an even hash, so that nobody chooses."""
+    hashes = {each.id: hashlib.sha256(each.id.encode()).hexdigest() for each in found.questions}
+    return replace(found, questions=tuple(each for each in found.questions if int(hashes[each.id][:8], 16) % 2 == 0))
 
 
 def _rows(file: Path) -> Iterator[dict[str, Any]]:
@@ -86,8 +81,7 @@ class Asked:
         """The set's questions with evidence (dev, where all are there), from the shared folder."""
         folder = shared / "data" / self.folder
         if self.is_ranked:
-            found = _ranked_set(folder)
-            return replace(found, questions=_of_dev(found.questions))
+            return _dev_of(_ranked_set(folder))
         found = read_set(folder)
         texts = {question.id: question.text for question in found.questions}
         if self.questions:
@@ -99,7 +93,8 @@ class Asked:
             for each in found.questions
             if each.id in texts
         )
-        return replace(found, questions=questions if self.split == "all" else _of_dev(questions))
+        asked = replace(found, questions=questions)
+        return asked if self.split == "all" else _dev_of(asked)
 
     @property
     def is_ranked(self) -> bool:
