@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from answered import BUGS, CODE, PEOPLE, Results, report, stage_table
+from answered import BUGS, CODE, NO_LEG, PEOPLE, Results, report, stage_table
 from core.report import commit
 from shared.sets import ROOT, find_shared
 
@@ -218,8 +218,9 @@ def _earlier(options: argparse.Namespace, leg: str) -> Results:
 
 
 def as_json(results: Results, leg: str) -> str:
-    """The results with one line for each question."""
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in results.items())
+    """What each leg answers, with one line for each question."""
+    answers = {name: {key: row[key] for key in row if key not in NO_LEG} for name, row in results.items()}
+    lines = ",\n".join(f'"{name}": {json.dumps(row, separators=(",", ":"))}' for name, row in answers.items())
     return f'{{"commit": "{commit()}", "leg": "{leg}", "questions": {{\n{lines}\n}}}}\n'
 
 
