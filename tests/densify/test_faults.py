@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from brimful.densify.densify import densify
-from brimful.densify.model import Stop
 from brimful.densify.models import model_for
 from brimful.densify.run import _lane, bound_parallel
-from brimful.densify.transport import Timeouts
 from brimful.errors import AuthError, ProviderError, RateLimitError, RefusedError, SettingError, UnavailableError
 from brimful.settings import DensifySettings
 from brimful.testing import Fault, ScriptedProvider, unanswered_address
+from brimful.transport import Stop, Timeouts
 from tests.densify.test_densify import story
 
-SHORT = Timeouts(connect_seconds=0.3, idle_seconds=0.3)
+SHORT = Timeouts(connect_seconds=2, idle_seconds=0.3)
 PASSING = {
     "429 with Retry-After": Fault.status(429, {"error": "slow"}, headers={"Retry-After": "7"}),
     "429 without": Fault.status(429),

@@ -5,14 +5,10 @@ import types
 
 import pytest
 
-from brimful import tokens_for
 from brimful.densify import Model, model_for
 from brimful.densify.densify import densify
 from brimful.densify.extractive import ExtractiveModel
-from brimful.densify.failures import Learnt, learn, limit_in, table_limit
-from brimful.densify.model import Stop
-from brimful.densify.models import LocalServer
-from brimful.densify.transport import Timeouts
+from brimful.densify.model import Learnt, learn, limit_in
 from brimful.errors import (
     AuthError,
     BrimfulError,
@@ -24,6 +20,7 @@ from brimful.errors import (
     UnavailableError,
 )
 from brimful.testing import Fault, ScriptedProvider
+from brimful.transport import Stop
 from tests.densify.test_classify import MESSAGES
 from tests.densify.test_densify import story
 
@@ -253,28 +250,12 @@ def test_a_provider_that_counts_more_is_believed():
     assert Learnt(1_024).ours(2_000) == 1_024
 
 
-def test_the_table_knows_prefixes():
-    """The longest prefix counts, and an unknown name has no limit."""
-    assert table_limit("openai/gpt-4o-2024-08-06") == 128_000
-    assert table_limit("gpt-4-turbo-preview") == 128_000
-    assert table_limit("gpt-4") == 8_192
-    assert table_limit("gpt-40") is None
-
-
 def test_the_extractive_model_answers_prompts_too():
     """It is a model like any other, for whoever wants one."""
     model = model_for("extractive:")
     assert isinstance(model, ExtractiveModel)
     assert isinstance(model, Model)
     assert model.complete("<text>\nTea at four.\n</text>", max_output_tokens=9, stop=Stop()).text == "Tea at four."
-
-
-def test_a_local_server_is_anything_with_an_address():
-    """An address and a name behind # are enough, and its repr shows them."""
-    model = model_for("http://localhost:8080/v1#tiny", counter=tokens_for("llama3"), timeouts=Timeouts(1, 2))
-    assert isinstance(model, LocalServer)
-    assert repr(model) == "LocalServer('http://localhost:8080/v1', 'tiny')"
-    assert model.count("Tea") == tokens_for("llama3").count("Tea")
 
 
 def test_reasoning_models_are_asked_in_their_own_way():

@@ -19,9 +19,8 @@ from blake3 import blake3
 
 from brimful.corpus.documents import Document
 from brimful.densify.digest import Gap, Partial, from_merge, from_part
-from brimful.densify.failures import learn, silently_truncated
 from brimful.densify.memory import Memory
-from brimful.densify.model import Completion, Model, Stop
+from brimful.densify.model import Completion, Model, learn, silently_truncated
 from brimful.densify.plan import (
     Allowances,
     Part,
@@ -40,15 +39,16 @@ from brimful.errors import (
     ContextLimitError,
     ProviderError,
     QuotaError,
-    RateLimitError,
     RefusedError,
     RequestSizeError,
     SettingError,
+    UnavailableError,
 )
 from brimful.limits import COUNTED_TOKENS
 from brimful.settings import DensifySettings
 from brimful.text.spans import Span, merge_spans
 from brimful.text.strict_json import whole_characters
+from brimful.transport import LOOK_SECONDS, Stop
 
 # ---- calls: How is one request made to end well: how many at once, how often, how long between?
 #
@@ -57,7 +57,8 @@ from brimful.text.strict_json import whole_characters
 # it.
 
 _NEVER_AGAIN = (AuthError, ContextLimitError, QuotaError, RefusedError, RequestSizeError)
-_HOPELESS = frozenset({400, 404, 405, 410, 415, 422})
+_ABSENT = frozenset({400, 404, 405, 410})
+"""Statuses of an address or a model that is not there, where an error says that something is unavailable."""
 _LANES: WeakValueDictionary[str, _Lane] = WeakValueDictionary()  # of the runs at work
 _BOUND: dict[str, _Lane] = {}  # those whose width was said for good
 _LANES_LOCK = threading.Lock()
@@ -129,7 +130,7 @@ class Caller:
     settings: DensifySettings
     stop: Stop
     ledger: Ledger
-    sleep: Callable[[float], None]
+    sleep: Callable[[float], object]
 
     def ask(self, prompt: str, *, max_output_tokens: int) -> Completion:
         """The answer, after at most `attempts` requests."""
@@ -137,8 +138,6 @@ class Caller:
         for attempt in range(1, self.settings.attempts + 1):
             try:
                 return self._once(prompt, counted, max_output_tokens)
-            except _NEVER_AGAIN:
-                raise
             except ProviderError as error:
                 if attempt == self.settings.attempts or not self._may_pass(error):
                     raise
@@ -162,7 +161,8 @@ class Caller:
 
     def _may_pass(self, error: ProviderError) -> bool:
         """Whether another try can end differently; a wait beyond `longest_wait_seconds` is not waited for."""
-        if error.status in _HOPELESS and not isinstance(error, RateLimitError):
+        is_absent = isinstance(error, UnavailableError) and error.status in _ABSENT
+        if is_absent or isinstance(error, _NEVER_AGAIN):
             return False
         return (error.wait_seconds or 0) <= self.settings.longest_wait_seconds
 
@@ -188,9 +188,6 @@ def _counted(tokens: int | None) -> int | None:
 
 
 # ---- running: What does a run hold on to, and how does it end: done, stopped, out of time, or failed?
-
-_LOOK_SECONDS = 0.05
-"""How often a run that waits looks whether it should end."""
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
@@ -322,7 +319,7 @@ class Run:
         """Wait for the next answers, and for the wish to end or the end of the time."""
         while True:
             self.check()
-            done, _ = wait(futures, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            done, _ = wait(futures, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
             if done:
                 return done
 
@@ -332,12 +329,13 @@ class Run:
             future.cancel()
         while pending := {future for future in futures if not future.done()}:
             self.check()
-            wait(pending, timeout=_LOOK_SECONDS)
+            wait(pending, timeout=LOOK_SECONDS)
 
     def check(self) -> None:
         """Raise a CancelledError when the run should end."""
         if self._cancel is not None and self._cancel.is_set():
-            raise CancelledError("the run was stopped; what was finished is remembered, so run it again to go on")
+            self.caller.stop.set()
+        self.caller.stop.check()
         deadline = self.caller.settings.deadline_seconds
         if deadline is not None and self._clock() - self._begun > deadline:
             raise CancelledError(
