@@ -53,6 +53,11 @@ class Answer(NamedTuple):
     headers: Mapping[str, str]
     body: bytes
 
+    @property
+    def text(self) -> str:
+        """The body as text, whatever its bytes are."""
+        return self.body.decode("utf-8", "replace")
+
 
 def base_address(url: str) -> str:
     """The base address of a server without a slash at its end; a SettingError if it is none."""

@@ -19,9 +19,9 @@ from brimful.errors import (
     RequestSizeError,
     UnavailableError,
 )
-from brimful.limits import PATIENCE_SECONDS
+from brimful.limits import NESTING, PATIENCE_SECONDS
 from brimful.patterns import compiled
-from brimful.text.strict_json import whole_characters
+from brimful.text.strict_json import nesting_of, whole_characters
 
 # ---- words: What did the provider say, in words that rules can be written for?
 #
@@ -79,18 +79,19 @@ def _opened(body: object) -> object:
         return body
     text = body.strip()
     if text[:1] in ("{", "["):
-        return _json(text)
+        return json_or_text(text)
     if "{" in text and (events := _EVENT.findall(text)):
-        return [_json(event.strip()) for event in events]
+        return [json_or_text(event.strip()) for event in events]
     brace = text.find("{")
-    if 0 <= brace < 200 and text.endswith("}") and not isinstance(inner := _json(text[brace:]), str):
+    if 0 <= brace < 200 and text.endswith("}") and not isinstance(inner := json_or_text(text[brace:]), str):
         return [text[:brace], inner]
     return body
 
 
-def _json(text: str) -> object:
+def json_or_text(text: str) -> object:
+    """JSON of a bounded depth, or the text itself: what walks through it later need not be afraid."""
     try:
-        return json.loads(text)
+        return json.loads(text) if nesting_of(text.encode("utf-8", "surrogatepass")) <= NESTING else text
     except (ValueError, RecursionError):
         return text
 
@@ -148,42 +149,35 @@ _UNAVAILABLE = frozenset({404, 408, 410, 424})
 
 # A rate, a quota, a queue: their numbers say nothing about a context limit.
 _RATE = compiled(
-    r"\bper (?:minute|min|hour|day|second|month)\b|perminute|perday|\b[tr]p[mdhs]\b|/ ?min(?:ute)?\b|rate ?limit|"
-    r"throttl|too many requests|request limit|requests limit|concurren|slow down|resource ?(?:has been )?exhausted|"
-    r"rate increased|\bquota\b|limit reached for|(?:this|each|every|current|last) minute|"
-    r"per (?:model|organization|key|user) limit|请求过多|频率|限流|速率"
+    r"\bper ?(?:minute|min|hour|day|second|month)\b|\b[tr]p[mdhs]\b|/ ?min(?:ute)?\b|rate ?limit|throttl|\bquota\b|"
+    r"too many requests|requests? limit|concurren|slow down|resource ?(?:has been )?exhausted|limit reached for|"
+    r"(?:this|each|every|current|last) minute|rate increased|请求过多|频率|限流|速率"
 )
 _PATIENCE = compiled(
-    r"try(?:ing)? again (?:in|later|after|shortly|soon)|retry (?:in|after|later|your)|retry ?delay|please wait|"
-    r"wait (?:before|a|for|\d)|overload|(?:over|at|out of|insufficient|no) capacity|"
-    r"capacity (?:exceeded|is full|error|has been)|\bbusy\b|high (?:demand|traffic|load)|"
-    r"no (?:slot|worker|instance|replica)s?\b.{0,20}available|"
-    r"\b(?:is|still|currently) (?:loading|warming|starting)|loading model|not ready|cold start|temporarily|"
-    r"queue (?:is )?full|负载|稍后|繁忙"
+    r"try(?:ing)? again (?:in|later|after|shortly|soon)|retry (?:in|after|later|your|delay)|please wait|overload|"
+    r"wait (?:before|a|for|\d)|(?:over|at|out of|insufficient|no) capacity|capacity (?:exceeded|is full|error)|"
+    r"\bbusy\b|high (?:demand|traffic|load)|no (?:slot|worker|instance|replica)s?\b.{0,20}available|not ready|"
+    r"temporarily|\b(?:is|still|currently) (?:loading|warming|starting)|loading model|queue (?:is )?full|负载|稍后|繁忙"
 )
 _CONTEXT = compiled(
-    r"context (?:window|length|size|limit|overflow|budget|exceeded)|(?:maximum|max|model) context|context the overflow|"
-    r"exceeds? (?:the )?(?:available |model |maximum )*context|\bn ctx\b|max (?:model|seq|sequence) len|"
-    r"maximum (?:allowed )?(?:model|sequence|prompt|input) length|context is too|"
-    r"maximum (?:number of )?(?:input|prompt) tokens|"
-    r"max (?:prompt|input) (?:tokens|length)|input token count|prompt token count|上下文"
+    r"context (?:window|length|size|limit|overflow|budget|exceeded)|(?:exceeds?|maximum|max|model) context|\bn ctx\b|"
+    r"exceeds? (?:the )?(?:available |model |maximum )+context|max (?:model|seq|sequence|prompt|input) (?:len|tokens)|"
+    r"maximum (?:allowed |number of )?(?:model|sequence|prompt|input) (?:length|tokens)|(?:input|prompt) token count|"
+    r"上下文"
 )
 _TOO_SMALL = compiled(r"too small.{0,20}minimum")  # a complaint about the server's setting, not about the input
 _SUBJECT = r"(?:prompts?|inputs?|messages?|conversation|requests?|contents?|text|tokens?|sequence|query|length)"
 _EXCESS = (
-    r"(?:exceed\w*|too (?:long|large|big|many)|longer than|larger than|greater than|more than|over the|above|beyond|"
-    r"must (?:be|have|not be) (?:<|less|fewer|at most|under|below|more|longer)|must not exceed|can ?not exceed|"
-    r"should be (?:\[|less|at most|<)|only supports?|supports? (?:up to|at most|only)|at most|doesn t fit|"
-    r"does not fit|out of range|surpass\w*|went over|reached the max\w*)"
+    r"(?:exceed\w*|too (?:long|large|big|many)|(?:longer|larger|greater|more) than|over the|above|beyond|"
+    r"must (?:be|have|not be) (?:<|less|fewer|at most|under|below|more|longer)|should be (?:\[|less|at most|<)|"
+    r"only supports?|supports? (?:up to|at most|only)|at most|does ?n[o ]?t fit|out of range|reached the max)"
 )
 _OVER = compiled(rf"\b{_SUBJECT}\b[^.]{{0,120}}?{_EXCESS}|{_EXCESS}[^.]{{0,60}}?\b{_SUBJECT}\b|超长|超过|超出")
 _TOO_LONG = compiled(
-    r"\b(?:prompts?|inputs?|messages?|conversation|text|query)\b(?: [\w()]+){0,3}? (?:is |are |was )?too "
-    r"(?:long|large|big)|"
+    r"\b(?:prompts?|inputs?|messages?|conversation|text|query)\b(?: [\w()]+){0,3}? too (?:long|large|big)|"
     r"(?:prompt|input) exceeds? (?:the )?(?:max|model|length|limit)|range of input length|shorter (?:prompt|input)|"
-    r"reduce (?:the |your )?(?:length of |size of |input )?(?:the |your )?(?:messages|prompt|input|context)|"
+    r"reduce (?:the |your )?(?:(?:length|size) of |input )?(?:the |your )?(?:messages|prompt|input|context)|"
     r"too many (?:input |prompt )tokens|token limit (?:is |was )?exceeded|超长|过长|长度.{0,6}[超限]|tokens?.{0,8}超|"
-    r"(?:conversation|input|prompt|message) (?:length )?(?:limit )?exceeded|conversation limit|"
     r"(?:prompt|input|sequence) (?:length|count) [^.]{0,30}(?:exceed|over|greater|larger|longer)"
 )
 _ABOVE = compiled(r"\b(?P<asked>\d{3,}) ?(?:tokens )?>=? ?(?P<limit>\d{3,})\b")
@@ -191,58 +185,47 @@ _ASKED_AND_LIMIT = compiled(
     r"\b(?P<asked>\d{3,}) (?:\w+ )?tokens\b.{0,40}?(?:maximum|max|limit|allowed)[^\d]{0,20}(?P<limit>\d{3,})\b"
 )
 _TOKENS = compiled(r"\btokens?\b")
-_OUTPUT = compiled(r"max (?:new |output |completion )?tokens|(?:completion|output) tokens|maximum output|max output")
+_OUTPUT = compiled(r"max (?:new |output |completion )?tokens|(?:completion|output) tokens|max(?:imum)? output")
 _INPUT = compiled(r"\b(?:inputs?|prompt|messages?|context|sequence|conversation|tokens in (?:the |your )?request)\b")
 _BYTES = compiled(
-    r"\b(?:bytes?|[kmg]i?b|megabytes?|kilobytes?|characters?|chars|payload|body|entity|string|array|file|images?|"
-    r"attachments?|pages|items|upload|content length)\b|\d[kmg]i?b\b|request size|maximum (?:allowed )?size"
+    r"\b(?:bytes?|[kmg]i?b|\d+[kmg]i?b|(?:mega|kilo)bytes?|char(?:acter)?s?|payload|body|entity|string|array|file|"
+    r"images?|attachments?|pages|items|upload|content length)\b|request size|maximum (?:allowed )?size"
 )
 # Under a rate limit: this request alone is more than the rate ever allows.
 _NEVER = compiled(
-    r"(?:request|payload|body|entity)(?: \w+){0,3}? (?:is |was )?too (?:large|big)|must be reduced|"
-    r"request (?:size )?exceeds? the max|tokens per request|required for long context|"
-    r"larger than (?:your|the) (?:entire|whole|total)"
+    r"(?:request|payload|body|entity)(?: \w+){0,3}? too (?:large|big)|must be reduced|tokens per request|"
+    r"request (?:size )?exceeds? the max|required for long context|larger than (?:your|the) (?:entire|whole|total)"
 )
 _LIMIT_AND_ASKED = compiled(r"\blimit:? (?P<limit>\d+)\b.{0,60}?\brequested:? (?P<asked>\d+)\b")
 _OVERSIZED = compiled(
-    r"(?:content|string|input|file|message)(?: \w+){0,3}? (?:is |was )?too (?:large|big|long)|above max length|"
-    r"max (?:request|body|payload) size"
+    r"(?:content|string|input|file|message)(?: \w+){0,3}? too (?:large|big|long)|max (?:request|body|payload) size"
 )
 _QUOTA = compiled(
-    r"insufficient (?:quota|balance|credits?|funds|user quota)|"
-    r"(?:exceed\w*|over|reached|used up|exhausted) (?:your|the|its) (?:\w+ ){0,4}"
-    r"(?:quota|credits?|allocation|allowance|budget)|\bbilling\b|billed|credit balance|"
-    r"(?:out of|enough|no|more|any|add|purchase|buy|remaining) credits?|payment|spend(?:ing)? (?:limit|cap)|"
-    r"(?:hard|budget|credit) limits?(?: \w+){0,4}? (?:reached|exceeded|hit)|usage limit|max budget|top ?up|recharge|"
-    r"arrear|overdue|prepa(?:id|y)|only afford|service quota exceeded|exceeded current quota|"
-    r"quota (?:is |has been )?(?:exhausted|used up|exceeded exception)|trial (?:key|plan|account)|余额|欠费"
+    r"insufficient (?:\w+ )?(?:quota|balance|credits?|funds)|\bbill(?:ing|ed)\b|credit balance|payment|only afford|"
+    r"(?:exceed\w*|over|reached|used up|exhausted) (?:your|the|its) (?:\w+ ){0,4}(?:quota|credits?|budget|"
+    r"allo(?:cation|wance))|(?:out of|enough|no|more|any|add|purchase|buy|remaining) credits?|"
+    r"(?:usage|spend(?:ing)?) (?:limit|cap)|(?:hard|budget|credit) limits?(?: \w+){0,4}? (?:reached|exceeded|hit)|"
+    r"max budget|top ?up|recharge|arrear|overdue|prepa(?:id|y)|quota (?:is |has been )?(?:exhausted|used up)|"
+    r"trial (?:key|plan|account)|余额|欠费"
 )
 _ENDED = compiled(r"\b(?:limit|quota(?: value)?):? 0\b|per ?day|daily")
 _RETRY_HINT = compiled(r"(?:retry|try again) in \d|retry ?delay|(?:per ?|/ ?)(?:minute|second)")
 _KEY = compiled(
     r"(?:invalid|incorrect|missing|no|expired|wrong|valid|revoked|provide an?|disabled) (?:\w+ )?"
-    r"(?:api ?key|x api key|token|credentials?|authentication)|"
-    r"api ?key (?:is )?(?:not valid|invalid|expired|missing|required|not found)|"
-    r"unauthori[sz]ed|unauthenticated|authenticat|permission (?:denied|error)|access denied|not authorized|forbidden|"
-    r"do(?:es)? not have (?:access|permission)"
-)
-_KEY_WORD = compiled(
-    r"(?:api|auth|access|bearer|security|session) ?(?:key|token)|credential|authenti|authori|permission|access|forbid"
+    r"(?:api ?key|(?:access|auth|bearer|session) ?token|credentials?|authentication)|permission (?:denied|error)|"
+    r"api ?key (?:is )?(?:not valid|invalid|expired|missing|required|not found)|unauthori[sz]ed|unauthenticated|"
+    r"authenticat|access denied|not authorized|forbidden|do(?:es)? not have (?:access|permission)"
 )
 _GONE = compiled(
-    r"\bmodels?\b[^.]{0,100}?(?:not found|not exist|decommissioned|deprecated|no longer|not available|unavailable|"
-    r"not loaded|not supported|not a valid|not a known|unknown|retired)|"
-    r"(?:unknown|invalid|no such|not a valid|missing) model|failed to load model|\bnot found\b|"
-    r"no (?:models?|endpoints?|providers?|deployments?)(?: \w+){0,3}? (?:found|loaded|available)|"
-    r"deployment[^.]{0,60}not (?:exist|found)"
+    r"\bmodels?\b[^.]{0,100}?(?:not (?:found|exist|available|loaded|supported|a valid|a known)|decommissioned|"
+    r"deprecated|no longer|unavailable|unknown|retired)|(?:unknown|invalid|no such|not a valid|missing) model|"
+    r"\bnot found\b|no (?:models?|endpoints?|providers?|deployments?)(?: \w+){0,3}? (?:found|loaded|available)"
 )
 _PARAMETER = compiled(r"(?:parameters?|arguments?|field)\b[^.]{0,60}not supported|unsupported (?:parameter|value)")
 _BROKEN = compiled(
-    r"connect(?:ion)?(?: \w+){0,2}? ?(?:refused|reset|error|aborted|closed|failed|timed out|timeout)|econn|enotfound|"
-    r"etimedout|eai again|timed out|time ?out|getaddrinfo|name or service not known|name resolution|\bdns\b|"
-    r"unreachable|no route|remote end closed|socket hang up|broken ?pipe|fetch failed|network error|disconnected|"
-    r"premature|incomplete ?read|gateway|internal (?:server )?error|server error|server had an error|api error|"
-    r"deadline exceeded|\bunavailable\b|upstream|(?:cannot|could not|failed to) connect|\bssl\b|certificate"
+    r"connect|econn|enotfound|time(?:d )?out|etimedout|name or service not known|name resolution|\bdns\b|unreachable|"
+    r"no route|remote end closed|hang up|broken ?pipe|fetch failed|premature|incomplete|gateway|\bunavailable\b|"
+    r"(?:internal|server|network|api) error|server had an error|deadline exceeded|upstream|\bssl\b|certificate"
 )
 
 
@@ -286,7 +269,7 @@ def _by_words(status: int | None, words: str) -> Failure:
         return "quota" if not waits and re.search(r"\bquota\b", words) and not says(_RETRY_HINT) else "wait"
     if never or says(_OVERSIZED) or (says(_BYTES) and says(_OVER)):
         return "shrink"
-    if not is_gone and says(_KEY) and says(_KEY_WORD):
+    if not is_gone and says(_KEY):
         return "auth"
     if says(_PATIENCE):
         return "wait"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import importlib.util
-import json
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from brimful.densify.failures import failure
+from brimful.densify.failures import failure, json_or_text
 from brimful.densify.model import Completion, Finish, Model, limit_in, table_limit
 from brimful.errors import (
     AuthError,
@@ -32,8 +31,7 @@ from brimful.errors import (
     install,
     suggest,
 )
-from brimful.limits import ANSWER_BYTES, NESTING
-from brimful.text.strict_json import nesting_of
+from brimful.limits import ANSWER_BYTES
 from brimful.text.tokens import BpeCounter, EstimatedCounter, TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.transport import Answer, Stop, Timeouts, base_address, exchange
@@ -108,7 +106,7 @@ class _RemoteModel:
         timeouts = replace(self._timeouts, answer_seconds=self._timeouts.limit_seconds)
         for url in self._limit_urls():
             try:
-                body = _json(self._send(url, None, Stop(), timeouts).body)
+                body = json_or_text(self._send(url, None, Stop(), timeouts).text)
             except AuthError:
                 raise
             except (ProviderError, SettingError):
@@ -120,10 +118,10 @@ class _RemoteModel:
     def complete(self, prompt: str, *, max_output_tokens: int, stop: Stop) -> Completion:
         """One request, one answer."""
         answer = self._send(self._url(self.path), self.payload(prompt, max_output_tokens), stop, self._timeouts)
-        text = answer.body.decode("utf-8", "replace")
+        text = answer.text
         is_stream = text.lstrip().startswith(("data:", "event:", ":"))
         lines = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")] if is_stream else [text]
-        events = [_json(line) for line in lines]
+        events = [json_or_text(line) for line in lines]
         for event in events:
             if isinstance(event, dict) and (event.get("error") or event.get("type") == "error"):
                 raise self._failure(200, event)
@@ -162,7 +160,7 @@ class _RemoteModel:
         except OSError as error:
             raise self._failure(None, error) from None
         if not 200 <= answer.status < 300:
-            raise self._failure(answer.status, _json(answer.body), answer.headers)
+            raise self._failure(answer.status, json_or_text(answer.text), answer.headers)
         if len(answer.body) > ANSWER_BYTES:
             raise ProviderError(f"{self.name} answered more than {ANSWER_BYTES} bytes", status=answer.status)
         return answer
@@ -227,15 +225,6 @@ def _last_sum(usages: Sequence[object], names: tuple[str, ...]) -> int | None:
         if numbers := [value for value in values if isinstance(value, int) and not isinstance(value, bool)]:
             return sum(numbers)
     return None
-
-
-def _json(raw: str | bytes) -> object:
-    """JSON of a bounded depth, or the text itself: what walks through it later need not be afraid."""
-    text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
-    try:
-        return json.loads(text) if nesting_of(text.encode()) <= NESTING else text
-    except (ValueError, RecursionError):
-        return text
 
 
 def _key_from(variables: tuple[str, ...]) -> str | None:
@@ -384,15 +373,7 @@ def _sdk() -> Any:
     return importlib.import_module("apple_fm_sdk")
 
 
-# ---- models: Which model does a name mean?
-#
-# openai:gpt-4.1-mini         OpenAI; also azure:, groq:, mistral:, deepseek:, openrouter:, together:, xai:
-# anthropic:claude-sonnet-4-5 Anthropic
-# gemini:gemini-2.5-flash     Google
-# ollama:llama3.2             a local Ollama
-# apple:                      the Mac's own model
-# http://localhost:8080/v1#x  any server with `/chat/completions`: llama.cpp, vLLM, LM Studio, …
-# extractive:                 no model at all: the text's own best sentences
+# ---- models: Which model does a name mean? docs/densify.md has the table.
 
 # Prefix: the wire format and the address. GROQ_BASE_URL names another address for groq:, GROQ_API_KEY its key.
 _REMOTE: dict[str, tuple[type[_RemoteModel], str]] = {
