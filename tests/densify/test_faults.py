@@ -10,11 +10,11 @@ import pytest
 
 from brimful.densify.densify import densify
 from brimful.densify.models import model_for
-from brimful.densify.run import _lane, bound_parallel
+from brimful.densify.run import bound_parallel
 from brimful.errors import AuthError, ProviderError, RateLimitError, RefusedError, SettingError, UnavailableError
 from brimful.settings import DensifySettings
 from brimful.testing import Fault, ScriptedProvider, unanswered_address
-from brimful.transport import Stop, Timeouts
+from brimful.transport import Timeouts
 from tests.densify.test_densify import story
 
 SHORT = Timeouts(connect_seconds=2, idle_seconds=0.3)
@@ -236,13 +236,6 @@ def test_ctrl_c_ends_calls_under_way(tmp_path):
         provider.released.set()
         digest = densify(story(200), provider.model(limit=1_000), memory=path)
     assert digest.remembered >= 3
-
-
-def test_the_bound_of_a_run_ends_with_it():
-    """While a call is under way its width holds for all; the next one decides anew."""
-    with _lane("here", 1).place(Stop()):
-        assert _lane("here", 8).width == 1
-    assert _lane("here", 8).width == 8
 
 
 def test_the_bound_can_be_changed():

@@ -6,14 +6,13 @@ Calls with their retries, what a run holds on to, its parts, and the merges of t
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal, Self, TypeVar
-from weakref import WeakValueDictionary
 
 from blake3 import blake3
 
@@ -59,48 +58,32 @@ from brimful.transport import LOOK_SECONDS, Stop
 _NEVER_AGAIN = (AuthError, ContextLimitError, QuotaError, RefusedError, RequestSizeError)
 _ABSENT = frozenset({400, 404, 405, 410})
 """Statuses of an address or a model that is not there, where an error says that something is unavailable."""
-_LANES: WeakValueDictionary[str, _Lane] = WeakValueDictionary()  # of the runs at work
-_BOUND: dict[str, _Lane] = {}  # those whose width was said for good
-_LANES_LOCK = threading.Lock()
+_FREE = threading.Condition()
+_UNDER_WAY: Counter[str] = Counter()  # calls by endpoint
+_BOUND: dict[str, int] = {}
 
 
-class _Lane:
-    """The calls that one endpoint serves at once."""
-
-    def __init__(self, width: int) -> None:
-        self.width = width
-        self._busy = 0
-        self._free = threading.Condition()
-
-    @contextmanager
-    def place(self, stop: Stop) -> Iterator[None]:
-        """Wait for a free place, and hold it within the block."""
-        with self._free:
-            while self._busy >= self.width:
-                stop.check()
-                self._free.wait(0.05)
-            self._busy += 1
-        try:
-            yield
-        finally:
-            with self._free:
-                self._busy -= 1
-                self._free.notify()
+@contextmanager
+def _place(endpoint: str, width: int, stop: Stop) -> Iterator[None]:
+    """Wait until an endpoint serves fewer than `width` calls, or than `bound_parallel` said; then hold a place."""
+    with _FREE:
+        while _UNDER_WAY[endpoint] >= _BOUND.get(endpoint, width):
+            stop.check()
+            _FREE.wait(LOOK_SECONDS)
+        _UNDER_WAY[endpoint] += 1
+    try:
+        yield
+    finally:
+        with _FREE:
+            _UNDER_WAY[endpoint] -= 1
+            _FREE.notify_all()
 
 
 def bound_parallel(endpoint: str, calls: int) -> None:
     """Let an endpoint serve at most so many calls at once, for every run of this process from now on."""
     if calls < 1:
         raise SettingError(f"{calls} calls at once get nothing done; give at least 1")
-    with _LANES_LOCK:
-        lane = _BOUND[endpoint] = _LANES.setdefault(endpoint, _Lane(calls))
-        lane.width = calls
-
-
-def _lane(endpoint: str, width: int) -> _Lane:
-    """The endpoint's lane; the first of the runs at work decides its width, `bound_parallel` changes it."""
-    with _LANES_LOCK:
-        return _LANES.setdefault(endpoint, _Lane(width))
+    _BOUND[endpoint] = calls
 
 
 @dataclass(slots=True)
@@ -146,7 +129,7 @@ class Caller:
         raise AssertionError("the last attempt returns or raises")
 
     def _once(self, prompt: str, counted: int, max_output_tokens: int) -> Completion:
-        with _lane(self.model.endpoint, self.settings.parallel).place(self.stop):
+        with _place(self.model.endpoint, self.settings.parallel, self.stop):
             self.stop.check()
             self.ledger.add(calls=1, tokens_sent=counted)
             answer = _sound(self.model.complete(prompt, max_output_tokens=max_output_tokens, stop=self.stop))
@@ -404,11 +387,9 @@ class Parting:
     def _take_up(self) -> None:
         """What an earlier run of this source has finished."""
         run = self._run
-        recipe = run.recipe("part")
-        for known in run.memory.places(recipe, run.source):
-            size = run.slicer.part(known.span.start, known.span.end).tokens
-            if self._most is None or size <= self._most:
-                self._done[known.span] = known.text
+        for span, text in run.memory.places(run.recipe("part"), run.source):
+            if self._most is None or run.slicer.part(span.start, span.end).tokens <= self._most:
+                self._done[span] = text
                 run.caller.ledger.add(remembered=1)
 
     def _first_cut(self, rest: list[Span]) -> list[Part]:
