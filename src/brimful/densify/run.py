@@ -172,6 +172,7 @@ def _counted(tokens: int | None) -> int | None:
 
 # ---- running: What does a run hold on to, and how does it end: done, stopped, out of time, or failed?
 
+_BETWEEN = "\n\n"
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
 
@@ -228,22 +229,16 @@ class Run:
         if self.caller.settings.profile == "seed":
             return None
         learnt = self.memory.limit(model.endpoint, model.name, "named")
-        return learnt if learnt is not None else self._asked_limit()
-
-    def _asked_limit(self) -> int | None:
-        """What the model says, asked in a thread: the run's end does not wait for a provider that does not say it."""
-        asked = self._pool.submit(self.caller.model.limit)
+        if learnt is not None:
+            return learnt
+        # In a thread: the run's end does not wait for a provider that does not say it.
+        asked = self._pool.submit(model.limit)
         try:
             self.first_done({asked})
         except BaseException:
             self._pool.shutdown(wait=False, cancel_futures=True)
             raise
         return asked.result()
-
-    def overflowed_before(self) -> int | None:
-        """The smallest request that this model ever refused as too long, where no limit was named."""
-        model = self.caller.model
-        return self.memory.limit(model.endpoint, model.name, "overflowed")
 
     def learn(self, error: ProviderError, tokens: int) -> Allowances | None:
         """What an overflow of a request of so many tokens teaches, remembered; allowances if it named a limit."""
@@ -268,10 +263,22 @@ class Run:
         parts = (model.name, model.endpoint, settings.profile, str(settings.target_tokens))
         return blake3(prompt(task).identity + "\0".join(parts).encode()).digest(16)
 
-    def ask(self, task: Task, text: str, *, tokens: int) -> str:
-        """One answer from the model, not remembered yet."""
-        whole = prompt(task).render(text, words=self.allowances.words(tokens))
-        return self.caller.ask(whole, max_output_tokens=self.allowances.reserve).text.strip()
+    def answer(self, task: Task, texts: Sequence[str], *, tokens: int, span: Span | None = None) -> Callable[[], str]:
+        """A thread's work: look an answer up, else ask, and remember it before anything else happens."""
+        recipe = self.recipe(task)
+        key = self.memory.key(recipe, texts)
+
+        def look_up_or_ask() -> str:
+            answer = self.memory.find(key)
+            if answer is not None:
+                self.caller.ledger.add(remembered=1)
+            else:
+                whole = prompt(task).render(_BETWEEN.join(texts), words=self.allowances.words(tokens))
+                answer = self.caller.ask(whole, max_output_tokens=self.allowances.reserve).text.strip()
+            self.memory.keep(key, answer, recipe=recipe, source=self.source, span=span)
+            return answer
+
+        return look_up_or_ask
 
     def request_tokens(self, task: Task, text: str) -> int:
         """What a request costs as it is sent."""
@@ -399,7 +406,8 @@ class Parting:
         if known or self._done:
             return run.slicer.cut(rest, run.allowances.part)
         whole = [run.slicer.part(span.start, span.end) for span in rest]
-        before = run.overflowed_before()
+        model = run.caller.model
+        before = run.memory.limit(model.endpoint, model.name, "overflowed")
         tokens = max((run.request_tokens("part", run.slicer.words(part)) for part in whole), default=0)
         if before is not None and tokens >= before:
             while before is not None and run.allowances.part >= before:
@@ -415,22 +423,8 @@ class Parting:
         self._run.report("parts", done, done + len(self._waiting) + under_way)
 
     def _task(self, part: Part) -> Callable[[], str]:
-        """What a thread does: look it up, else ask, and remember the answer before anything else happens."""
-        run = self._run
-        text = run.slicer.words(part)
-        recipe = run.recipe("part")
-        key = run.memory.key(recipe, [text])
-
-        def condense() -> str:
-            span = Span(part.start, part.end)
-            known = run.memory.find(key)
-            if known is not None:
-                run.caller.ledger.add(remembered=1)
-            answer = known if known is not None else run.ask("part", text, tokens=part.tokens)
-            run.memory.keep(key, answer, recipe=recipe, source=run.source, span=span)
-            return answer
-
-        return condense
+        words = self._run.slicer.words(part)
+        return self._run.answer("part", [words], tokens=part.tokens, span=Span(part.start, part.end))
 
     def _finish(self, part: Part, future: Future[str]) -> None:
         run = self._run
@@ -473,8 +467,6 @@ class Parting:
 # By passes: neighbours are grouped while they fit the merge allowance, each group becomes one partial. A pass that
 # leaves no fewer partials ends it, and they are joined instead (DENS, non-reducing merge guard).
 
-_BETWEEN = "\n\n"
-
 
 class Merging:
     """The second stage. A merge that overflows is regrouped under half the allowance, with its partials kept."""
@@ -504,13 +496,11 @@ class Merging:
     def _is_short_enough(self) -> bool:
         """Partials that are together within the wanted size need no call to be one text."""
         target = self._run.caller.settings.target_tokens
-        return target is not None and self._run.caller.model.count(_BETWEEN.join(self._texts())) <= target
-
-    def _texts(self) -> list[str]:
-        return [partial.text for partial in self.partials]
+        whole = _BETWEEN.join(partial.text for partial in self.partials)
+        return target is not None and self._run.caller.model.count(whole) <= target
 
     def _groups(self) -> list[range]:
-        sizes = [self._run.caller.model.count(text) for text in self._texts()]
+        sizes = [self._run.caller.model.count(partial.text) for partial in self.partials]
         return groups_of(sizes, self._run.allowances.merge, between=self._between())
 
     def _between(self) -> int:
@@ -534,21 +524,8 @@ class Merging:
         self.partials = [partial for start in sorted(merged) for partial in merged[start]]
 
     def _task(self, group: range) -> Callable[[], str]:
-        run = self._run
         texts = [self.partials[at].text for at in group]
-        key = run.memory.key(run.recipe("merge"), texts)
-
-        def merge() -> str:
-            known = run.memory.find(key)
-            if known is not None:
-                run.caller.ledger.add(remembered=1)
-                return known
-            whole = _BETWEEN.join(texts)
-            answer = run.ask("merge", whole, tokens=run.caller.model.count(whole))
-            run.memory.keep(key, answer)
-            return answer
-
-        return merge
+        return self._run.answer("merge", texts, tokens=self._run.caller.model.count(_BETWEEN.join(texts)))
 
     def _finish(self, group: range, future: Future[str]) -> list[Partial]:
         """The merged partial; the group's own partials where it overflowed."""
