@@ -8,7 +8,7 @@ import pytest
 from brimful.densify import Model, model_for
 from brimful.densify.densify import densify
 from brimful.densify.extractive import ExtractiveModel
-from brimful.densify.model import Learnt, learn, limit_in
+from brimful.densify.model import learn, limit_in
 from brimful.errors import (
     AuthError,
     BrimfulError,
@@ -237,17 +237,15 @@ def test_limits_named_in_errors():
         "tensorrt": 4_096, "lmstudio": 4_096, "tabby": 4_096, "ollama": None, "minimax": None, "bedrock": None,
     }  # fmt: skip
     overflows = {provider: body for want, provider, _, body in MESSAGES if want == "overflow"}
-    found = {provider: learn(overflows[provider]) for provider in wanted}
-    assert {provider: learnt and learnt.limit for provider, learnt in found.items()} == wanted
+    assert {provider: learn(overflows[provider], 10**9) for provider in wanted} == wanted
 
 
 def test_a_provider_that_counts_more_is_believed():
     """Where the provider counted more tokens than we did, its limit is turned into ours."""
     fields = {"error": {"message": "too long", "n_prompt_tokens": 3_000, "n_ctx": 1_024}}
-    assert learn(fields) == Learnt(1_024, 3_000)
-    assert Learnt(1_024, 3_000).ours(2_000) == 682
-    assert Learnt(1_024, 3_000).ours(3_500) == 1_024
-    assert Learnt(1_024).ours(2_000) == 1_024
+    assert learn(fields, 2_000) == 682
+    assert learn(fields, 3_500) == 1_024
+    assert learn({"error": {"n_ctx": 1_024}}, 2_000) == 1_024
 
 
 def test_the_extractive_model_answers_prompts_too():

@@ -76,7 +76,10 @@ def silently_truncated(reported: int | None, counted: int, *, exact: bool) -> bo
 # A limit that was learnt is remembered for its endpoint and model (memory.py), so that no run learns it twice.
 
 _LEAST, _MOST = LEAST_CONTEXT_TOKENS, 100_000_000
-_NAMED_FIELDS = ("n_ctx", "max_model_len", "context_length", "max_context_length", "context_window")
+_LIMIT_FIELDS = (
+    *("loaded_context_length", "n_ctx", "max_model_len", "context_window", "context_length", "max_context_length"),
+    *("inputtokenlimit", "max_input_tokens"),
+)
 _COUNTED_FIELDS = ("n_prompt_tokens", "prompt_tokens", "input_tokens")
 _ABOVE_LIMIT = compiled(r"> ?(\d{3,})\b")
 _KEYWORD = compiled(
@@ -93,71 +96,48 @@ _COUNTED = compiled(
     r"count (?:\(|is |of )(\d{3,})|contains (\d{3,}) tokens"
 )
 
-# Context limits that providers document and whose models endpoints do not tell. The longest prefix counts.
-TABLE: dict[str, int] = {
-    "gpt-3.5-turbo": 16_385,
-    "gpt-4": 8_192,
-    "gpt-4-32k": 32_768,
-    "gpt-4-turbo": 128_000,
-    "gpt-4o": 128_000,
-    "gpt-4.1": 1_047_576,
-    "gpt-5": 400_000,
-    "o1": 200_000,
-    "o1-mini": 128_000,
-    "o3": 200_000,
-    "o4-mini": 200_000,
-    "claude": 200_000,
-    "gemini-1.5-pro": 2_097_152,
-    "gemini-1.5-flash": 1_048_576,
-    "gemini-2": 1_048_576,
-    "deepseek-chat": 131_072,
-    "deepseek-reasoner": 131_072,
-    "mistral-large": 131_072,
+# Context limits that providers document and whose models endpoints do not tell, by beginnings of names.
+_DOCUMENTED = {
+    8_192: "gpt-4",
+    16_385: "gpt-3.5-turbo",
+    32_768: "gpt-4-32k",
+    128_000: "gpt-4-turbo gpt-4o o1-mini",
+    131_072: "deepseek-chat deepseek-reasoner mistral-large",
+    200_000: "claude o1 o3 o4-mini",
+    400_000: "gpt-5",
+    1_047_576: "gpt-4.1",
+    1_048_576: "gemini-1.5-flash gemini-2",
+    2_097_152: "gemini-1.5-pro",
 }
+_TABLE = {name: limit for limit, names in _DOCUMENTED.items() for name in names.split()}
 
 
-@dataclass(frozen=True, slots=True)
-class Learnt:
-    """What an overflow taught: the limit it named, and how many tokens the provider counted in the request."""
+def learn(body: object, tokens: int) -> int | None:
+    """The limit that an overflow's own words name, in our count of a request of so many tokens of ours.
 
-    limit: int
-    counted: int | None = None
-
-    def ours(self, tokens: int) -> int:
-        """The limit in our own count, where the provider counted more than we did for the same request.
-
-        >>> Learnt(4_096, counted=9_000).ours(8_000)
-        3640
-        """
-        if self.counted and tokens < self.counted <= 3 * tokens:
-            return self.limit * tokens // self.counted
-        return self.limit
-
-
-def learn(body: object) -> Learnt | None:
-    """The limit that an overflow's own words name, if they do.
-
-    >>> learn({"error": {"message": "prompt is too long: 200049 tokens > 200000 maximum"}})
-    Learnt(limit=200000, counted=200049)
-    >>> learn("Context size has been exceeded.") is None
+    >>> learn({"error": {"message": "prompt is too long: 200049 tokens > 200000 maximum"}}, 200_100)
+    200000
+    >>> learn("Input length 9000 exceeds the limit of 4096 tokens", 8_000)  # the provider counts more than we do
+    3640
+    >>> learn("Context size has been exceeded.", 8_000) is None
     True
     """
     words, _, counts = evidence_of(body)
-    limit = _counted(counts, _NAMED_FIELDS) or _least(words, _ABOVE_LIMIT, _KEYWORD, _BEFORE, _RANGE)
+    limit = _field(counts, _LIMIT_FIELDS) or _least(words, _ABOVE_LIMIT, _KEYWORD, _BEFORE, _RANGE)
     if limit is None or not _LEAST <= limit <= _MOST:
         return None
-    counted = _counted(counts, _COUNTED_FIELDS) or _least(words, _COUNTED_ALONE, _COUNTED)
-    return Learnt(limit, counted if counted is not None and counted > limit else None)
+    counted = _field(counts, _COUNTED_FIELDS) or _least(words, _COUNTED_ALONE, _COUNTED)
+    return limit * tokens // counted if counted and max(limit, tokens) < counted <= 3 * tokens else limit
 
 
-def _counted(counts: dict[str, int], names: tuple[str, ...]) -> int | None:
+def _field(counts: dict[str, int], names: tuple[str, ...]) -> int | None:
     return next((counts[name] for name in names if name in counts), None)
 
 
 def _least(text: str, *patterns: re.Pattern[str]) -> int | None:
     """The smallest number that the first fitting pattern finds."""
     for pattern in patterns:
-        if numbers := [int(group) for found in pattern.finditer(text) for group in found.groups() if group]:
+        if numbers := [int(group) for match in pattern.finditer(text) for group in match.groups() if group]:
             return min(numbers)
     return None
 
@@ -165,12 +145,12 @@ def _least(text: str, *patterns: re.Pattern[str]) -> int | None:
 def table_limit(model: str) -> int | None:
     """The documented limit of a model by its longest known prefix.
 
-    >>> table_limit("gpt-4o-mini"), table_limit("gpt-4-0613"), table_limit("mine")
+    >>> table_limit("openai/gpt-4o-mini"), table_limit("gpt-4-0613"), table_limit("gpt-40")
     (128000, 8192, None)
     """
     plain = model.lower().rpartition("/")[2]
-    known = [name for name in TABLE if plain == name or plain.startswith((f"{name}-", f"{name}.", f"{name}@"))]
-    return TABLE[max(known, key=len)] if known else None
+    names = [name for name in _TABLE if plain == name or plain.startswith((f"{name}-", f"{name}.", f"{name}@"))]
+    return _TABLE[max(names, key=len)] if names else None
 
 
 def limit_in(body: object, model: str) -> int | None:
@@ -183,18 +163,9 @@ def limit_in(body: object, model: str) -> int | None:
     if not isinstance(entries, list):
         return None
     named = [entry for entry in entries if isinstance(entry, dict) and _is_named(entry, model)]
-    alone = [entry for entry in entries if isinstance(entry, dict)] if len(entries) == 1 else []
-    holders = [part for entry in named or alone for part in (entry, *(entry.get(key) for key in _LIMIT_INSIDE))]
-    values = [holder[name] for holder in holders if isinstance(holder, dict) for name in _LIMIT_KEYS if name in holder]
-    whole = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
-    return next((value for value in whole if _LEAST <= value <= _MOST), None)
-
-
-_LIMIT_INSIDE = ("meta", "top_provider", "default_generation_settings")
-_LIMIT_KEYS = (
-    *("loaded_context_length", "n_ctx", "max_model_len", "context_window", "context_length", "max_context_length"),
-    *("inputTokenLimit", "max_input_tokens"),
-)
+    alone = entries if len(entries) == 1 else []
+    limit = _field(evidence_of(named or alone).counts, _LIMIT_FIELDS)
+    return limit if limit is not None and _LEAST <= limit <= _MOST else None
 
 
 def _is_named(entry: dict[str, object], model: str) -> bool:

@@ -244,8 +244,7 @@ class Run:
         """What an overflow of a request of so many tokens teaches, remembered; allowances if it named a limit."""
         model, settings = self.caller.model, self.caller.settings
         self.caller.ledger.add(overflows=1)
-        found = learn(error.body)
-        limit = found.ours(tokens) if found else None
+        limit = learn(error.body, tokens)
         if limit is None or limit >= tokens + self.allowances.reserve or limit == self.limit:
             self.memory.keep_limit(model.endpoint, model.name, "overflowed", tokens)
             return None
