@@ -22,7 +22,6 @@ from brimful.densify.memory import Memory
 from brimful.densify.model import Completion, Model, learn, silently_truncated
 from brimful.densify.plan import (
     Allowances,
-    Part,
     Slicer,
     Task,
     allowances,
@@ -359,7 +358,7 @@ class Parting:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._done: dict[Span, str] = {}
-        self._waiting: deque[Part] = deque()
+        self._waiting: deque[Span] = deque()
         self._most: int | None = None  # larger parts of earlier runs are not taken up
         self._failed: ProviderError | None = None
 
@@ -379,7 +378,7 @@ class Parting:
     def start_smaller(self) -> bool:
         """Prepare to condense everything in smaller parts, as merges failed; False where they are at their smallest."""
         run = self._run
-        longest = max((run.slicer.part(span.start, span.end).tokens for span in self._done), default=0)
+        longest = max(map(run.slicer.count, self._done), default=0)
         after = halved(run.allowances, longest, run.caller.settings)
         if after is None:
             return False
@@ -394,26 +393,25 @@ class Parting:
         """What an earlier run of this source has finished."""
         run = self._run
         for span, text in run.memory.places(run.recipe("part"), run.source):
-            if self._most is None or run.slicer.part(span.start, span.end).tokens <= self._most:
+            if self._most is None or run.slicer.count(span) <= self._most:
                 self._done[span] = text
                 run.caller.ledger.add(remembered=1)
 
-    def _first_cut(self, rest: list[Span]) -> list[Part]:
+    def _first_cut(self, rest: list[Span]) -> list[Span]:
         """The whole text as one part where it is likely to fit, else parts."""
         run, settings = self._run, self._run.caller.settings
         known = run.limit is not None or run.caller.model.small
         if known or self._done:
             return run.slicer.cut(rest, run.allowances.part)
-        whole = [run.slicer.part(span.start, span.end) for span in rest]
         model = run.caller.model
         before = run.memory.limit(model.endpoint, model.name, "overflowed")
-        tokens = max((run.request_tokens("part", run.slicer.words(part)) for part in whole), default=0)
+        tokens = max((run.request_tokens("part", run.slicer.words(part)) for part in rest), default=0)
         if before is not None and tokens >= before:
             while before is not None and run.allowances.part >= before:
                 after = halved(run.allowances, before, settings)
                 before, run.allowances = (before, after) if after else (None, run.allowances)
             return run.slicer.cut(rest, run.allowances.part)
-        return whole
+        return rest
 
     # ---- working
 
@@ -421,14 +419,14 @@ class Parting:
         done = len(self._done)
         self._run.report("parts", done, done + len(self._waiting) + under_way)
 
-    def _task(self, part: Part) -> Callable[[], str]:
-        words = self._run.slicer.words(part)
-        return self._run.answer("part", [words], tokens=part.tokens, span=Span(part.start, part.end))
+    def _task(self, part: Span) -> Callable[[], str]:
+        slicer = self._run.slicer
+        return self._run.answer("part", [slicer.words(part)], tokens=slicer.count(part), span=part)
 
-    def _finish(self, part: Part, future: Future[str]) -> None:
+    def _finish(self, part: Span, future: Future[str]) -> None:
         run = self._run
         try:
-            self._done[Span(part.start, part.end)] = future.result()
+            self._done[part] = future.result()
         except ContextLimitError as error:
             tokens = run.request_tokens("part", run.slicer.words(part))
             self._cut_anew(part, run.learn(error, tokens), error)
@@ -437,26 +435,26 @@ class Parting:
         except ProviderError as error:
             if not run.caller.settings.allow_gaps:
                 raise
-            run.gaps.append(Gap(Span(part.start, part.end), str(error)))
+            run.gaps.append(Gap(part, str(error)))
             self._failed = error
 
-    def _cut_anew(self, part: Part, learnt: Allowances | None, error: ProviderError) -> None:
+    def _cut_anew(self, part: Span, learnt: Allowances | None, error: ProviderError) -> None:
         """Smaller parts for what overflowed and for what was not sent yet."""
-        run = self._run
-        after = learnt if learnt is not None and learnt.part < part.tokens else None
-        if after is None and part.tokens <= run.allowances.part:
-            after = halved(run.allowances, part.tokens, run.caller.settings)
+        run, tokens = self._run, self._run.slicer.count(part)
+        after = learnt if learnt is not None and learnt.part < tokens else None
+        if after is None and tokens <= run.allowances.part:
+            after = halved(run.allowances, tokens, run.caller.settings)
         elif after is None:  # cut under a larger allowance than today's: today's has not been tried
             after = run.allowances
         if after is None:
             raise type(error)(
-                f"{run.caller.model.name} refuses even a part of {part.tokens} tokens as too long, and no part is cut "
+                f"{run.caller.model.name} refuses even a part of {tokens} tokens as too long, and no part is cut "
                 f"smaller than {run.caller.settings.floor_tokens}; take a model with a larger limit",
                 status=error.status,
                 body=error.body,
             ) from error
         run.allowances = after
-        rest = merge_spans([Span(each.start, each.end) for each in (part, *self._waiting)])
+        rest = merge_spans([part, *self._waiting])
         self._waiting.clear()
         self._waiting += run.slicer.cut(rest, run.allowances.part)
 
