@@ -21,10 +21,10 @@ sys.path.insert(0, str(ROOT))
 from brimful.densify import DensifySettings, Memory, Stop, classify, model_for  # noqa: E402
 from brimful.densify.densify import densify  # noqa: E402
 from brimful.densify.plan import prompt  # noqa: E402
-from brimful.densify.transport import Timeouts  # noqa: E402
 from brimful.errors import ContextLimitError  # noqa: E402
 from brimful.testing import ScriptedProvider  # noqa: E402
 from brimful.text.vocabularies import tokens_for  # noqa: E402
+from brimful.transport import Timeouts  # noqa: E402
 
 COUNTER = tokens_for("o200k_base")
 OUTPUT_TOKENS = {2_048: 245, 4_096: 491, 16_384: 1_024}

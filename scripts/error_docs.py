@@ -162,17 +162,17 @@ def _endpoint() -> None:
 
 def _answered(status: int, said: str) -> Callable[[], None]:
     def fail() -> None:
-        from brimful.densify.model import failure
+        from brimful.densify.failures import failure
 
-        raise failure("openai:gpt-4o-mini", status, {"error": {"message": said}}, said=said)
+        raise failure("openai:gpt-4o-mini", status, {"error": {"message": said}})
 
     return fail
 
 
 def _refused() -> None:
-    from brimful.densify.model import Stop
     from brimful.densify.models import model_for
     from brimful.testing import Fault, ScriptedProvider
+    from brimful.transport import Stop
 
     refusal = {"choices": [{"message": {"content": "", "refusal": "No."}, "finish_reason": "content_filter"}]}
     with ScriptedProvider(every=Fault.status(200, refusal)) as provider:
@@ -191,7 +191,7 @@ def _raised(line: str) -> Callable[[], None]:
 
 
 EXAMPLES: dict[str, Callable[[], None]] = {
-    "cancelled": _raised("from brimful.densify.model import Stop; stop = Stop(); stop.set(); stop.check()"),
+    "cancelled": _raised("from brimful.transport import Stop; stop = Stop(); stop.set(); stop.check()"),
     "endpoint": _endpoint,
     "input": _raised("from brimful.surfaces.cli.configuration import store_to_ask; store_to_ask('notes.db')"),
     "input.budget": _raised("from brimful import Budget; Budget(600)"),

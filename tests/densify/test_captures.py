@@ -42,48 +42,6 @@ def test_a_capture_that_fails_twice_is_failed_with_the_message(captures):
     assert failed.digest_document() is None
 
 
-PASSING = {
-    "overloaded": Fault.status(503),
-    "broken": Fault.status(500),
-    "gateway": Fault.status(502),
-    "rate": Fault.status(429, {"error": {"message": "Rate limit reached, try again in 1s"}}),
-    "connection": Fault("reset"),
-}
-LASTING = {
-    "key": Fault.status(401),
-    "money": Fault.status(429, {"error": {"code": "insufficient_quota", "message": "You exceeded your quota"}}),
-    "request": Fault.status(400, {"error": {"message": "temperature is not supported"}}),
-    "model": Fault.status(404, {"error": {"message": "no such model"}}),
-    "wait": Fault.status(429, {"error": {"message": "Rate limit reached"}}, headers={"retry-after": "3600"}),
-}
-
-
-@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
-@pytest.mark.seed("DENS capture", "what may pass is tried once more", where="densify/run.py", ruling=28)
-def test_what_may_pass_is_tried_once_more(captures, fault):
-    """Ruling 28: a capture outlives one passing failure, and is failed by the second one in a row."""
-    with ScriptedProvider(faults={1: fault}) as provider:
-        done = captures.capture(story(4), provider.model(), name="visit", sleep=lambda seconds: None)
-        assert len(provider.calls) == 2
-    assert done.status == "done"
-    with ScriptedProvider(every=fault) as provider:
-        failed = captures.capture(story(5), provider.model(), name="other", sleep=lambda seconds: None)
-        assert len(provider.calls) == 2
-    assert failed.status == "failed"
-
-
-@pytest.mark.parametrize("fault", LASTING.values(), ids=LASTING.keys())
-@pytest.mark.seed("DENS capture", "what will not pass is tried once", where="densify/run.py", ruling=28)
-def test_what_will_not_pass_is_not_tried_again(captures, fault):
-    """Ruling 28: a key, money, a request that is refused or a wait beyond the longest one fail a capture at once."""
-    with ScriptedProvider(every=fault) as provider:
-        failed = captures.capture(story(4), provider.model(), name="visit", sleep=lambda seconds: None)
-        assert len(provider.calls) == 1
-    assert failed.status == "failed"
-    with ScriptedProvider() as provider:
-        assert captures.retry("visit", provider.model()).status == "done"  # a person may, when the cause is gone
-
-
 def test_an_early_refusal_is_written_down_too(captures):
     """What is refused before any call is a failed capture as well."""
     from brimful.densify.plan import SEED

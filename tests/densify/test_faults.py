@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from brimful.densify.densify import densify
-from brimful.densify.model import Stop
 from brimful.densify.models import model_for
-from brimful.densify.run import _lane, bound_parallel
-from brimful.densify.transport import Timeouts
-from brimful.errors import AuthError, ProviderError, RateLimitError, RefusedError, SettingError, UnavailableError
+from brimful.densify.run import bound_parallel
+from brimful.errors import AuthError, ProviderError, RateLimitError, SettingError, UnavailableError
 from brimful.settings import DensifySettings
 from brimful.testing import Fault, ScriptedProvider, unanswered_address
+from brimful.transport import Timeouts
 from tests.densify.test_densify import story
 
-SHORT = Timeouts(connect_seconds=0.3, idle_seconds=0.3)
+SHORT = Timeouts(connect_seconds=2, idle_seconds=0.3)
 PASSING = {
     "429 with Retry-After": Fault.status(429, {"error": "slow"}, headers={"Retry-After": "7"}),
     "429 without": Fault.status(429),
@@ -34,13 +33,24 @@ PASSING = {
     "empty": Fault("empty"),
     "schema": Fault("schema"),
     "stream cut off": Fault("cut_stream"),
+    "of unknown meaning": Fault.status(400, {"error": {"message": "temperature is not supported"}}),
     "overloaded in the stream": Fault("in_stream", body={"type": "overloaded_error", "message": "Overloaded"}),
 }
 
 
+LASTING = {
+    "key": Fault.status(401),
+    "money": Fault.status(429, {"error": {"code": "insufficient_quota", "message": "You exceeded your quota"}}),
+    "model": Fault.status(404, {"error": {"message": "no such model"}}),
+    "wait": Fault.status(429, {"error": {"message": "Rate limit reached"}}, headers={"retry-after": "3600"}),
+    "refusal": Fault("refusal"),
+}
+
+
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+@pytest.mark.seed("DENS capture", "what may pass is tried once more", where="densify/run.py", ruling=28)
 def test_what_may_pass_is_tried_once_more(fault):
-    """A passing fault costs one more request, no part and no answer: 2 attempts in total."""
+    """Ruling 28: a passing fault costs one more request, no part and no answer: 2 attempts in total."""
     waits = []
     with ScriptedProvider(faults={1: fault}) as provider:
         digest = densify(story(4), provider.model(timeouts=SHORT), sleep=waits.append)
@@ -57,6 +67,15 @@ def test_what_does_not_pass_is_bounded(fault):
         with pytest.raises(ProviderError, match=model.name):
             densify(story(4), model, sleep=lambda seconds: None)
     assert len(provider.calls) == 2
+
+
+@pytest.mark.parametrize("fault", LASTING.values(), ids=LASTING)
+@pytest.mark.seed("DENS capture", "what will not pass is tried once", where="densify/run.py", ruling=28)
+def test_what_will_not_pass_is_not_tried_again(fault):
+    """Ruling 28: a key, money, a model that is not there, a refusal or a wait beyond the longest ends a run at once."""
+    with ScriptedProvider(every=fault) as provider, pytest.raises(ProviderError):
+        densify(story(4), provider.model(), sleep=lambda seconds: None)
+    assert len(provider.calls) == 1
 
 
 def test_waits_double_up_to_the_longest():
@@ -123,13 +142,6 @@ def test_nobody_there_is_unavailable():
         address = provider.url
     with pytest.raises(UnavailableError, match=address):
         densify(story(4), model_for(f"{address}#x", limit=8_000, timeouts=SHORT), sleep=lambda seconds: None)
-
-
-def test_a_refusal_is_not_asked_again():
-    """A model that declines is not pressed."""
-    with ScriptedProvider(every=Fault("refusal")) as provider, pytest.raises(RefusedError, match="declined"):
-        densify(story(4), provider.model())
-    assert len(provider.calls) == 1
 
 
 def test_a_failure_of_one_part_does_not_lose_the_others(tmp_path):
@@ -237,13 +249,6 @@ def test_ctrl_c_ends_calls_under_way(tmp_path):
         provider.released.set()
         digest = densify(story(200), provider.model(limit=1_000), memory=path)
     assert digest.remembered >= 3
-
-
-def test_the_bound_of_a_run_ends_with_it():
-    """While a call is under way its width holds for all; the next one decides anew."""
-    with _lane("here", 1).place(Stop()):
-        assert _lane("here", 8).width == 1
-    assert _lane("here", 8).width == 8
 
 
 def test_the_bound_can_be_changed():

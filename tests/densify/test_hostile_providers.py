@@ -9,14 +9,15 @@ import time
 import pytest
 
 from brimful.densify.densify import densify
-from brimful.densify.model import Completion, Stop
+from brimful.densify.failures import shown
+from brimful.densify.model import Completion
 from brimful.densify.models import model_for
 from brimful.densify.run import Caller, Ledger
-from brimful.densify.transport import Timeouts, shown
 from brimful.errors import CancelledError, ProviderError, RateLimitError, UnavailableError
 from brimful.limits import PATIENCE_SECONDS
 from brimful.settings import DensifySettings
 from brimful.testing import Fault, ScriptedProvider, unanswered_address
+from brimful.transport import Stop, Timeouts
 from tests.densify.test_densify import story
 
 DRIPS = {

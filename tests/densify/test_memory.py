@@ -22,7 +22,7 @@ def test_places_do_not_overlap(tmp_path):
     with Memory(tmp_path / "m.db") as memory:
         for start, end in ((0, 5), (0, 10), (8, 20), (10, 20), (30, 40)):
             memory.keep(memory.key(b"r", [f"{start}-{end}"]), "x", recipe=b"r", source=b"s", span=Span(start, end))
-        spans = [(found.span.start, found.span.end) for found in memory.places(b"r", b"s")]
+        spans = [(span.start, span.end) for span, _ in memory.places(b"r", b"s")]
         assert spans == [(0, 10), (10, 20), (30, 40)]
         assert memory.places(b"r", b"other") == memory.places(b"other", b"s") == []
 

@@ -5,14 +5,10 @@ import types
 
 import pytest
 
-from brimful import tokens_for
 from brimful.densify import Model, model_for
 from brimful.densify.densify import densify
 from brimful.densify.extractive import ExtractiveModel
-from brimful.densify.failures import Learnt, learn, limit_in, table_limit
-from brimful.densify.model import Stop
-from brimful.densify.models import LocalServer
-from brimful.densify.transport import Timeouts
+from brimful.densify.model import learn, limit_in
 from brimful.errors import (
     AuthError,
     BrimfulError,
@@ -24,6 +20,7 @@ from brimful.errors import (
     UnavailableError,
 )
 from brimful.testing import Fault, ScriptedProvider
+from brimful.transport import Stop
 from tests.densify.test_classify import MESSAGES
 from tests.densify.test_densify import story
 
@@ -240,25 +237,15 @@ def test_limits_named_in_errors():
         "tensorrt": 4_096, "lmstudio": 4_096, "tabby": 4_096, "ollama": None, "minimax": None, "bedrock": None,
     }  # fmt: skip
     overflows = {provider: body for want, provider, _, body in MESSAGES if want == "overflow"}
-    found = {provider: learn(overflows[provider]) for provider in wanted}
-    assert {provider: learnt and learnt.limit for provider, learnt in found.items()} == wanted
+    assert {provider: learn(overflows[provider], 10**9) for provider in wanted} == wanted
 
 
 def test_a_provider_that_counts_more_is_believed():
     """Where the provider counted more tokens than we did, its limit is turned into ours."""
     fields = {"error": {"message": "too long", "n_prompt_tokens": 3_000, "n_ctx": 1_024}}
-    assert learn(fields) == Learnt(1_024, 3_000)
-    assert Learnt(1_024, 3_000).ours(2_000) == 682
-    assert Learnt(1_024, 3_000).ours(3_500) == 1_024
-    assert Learnt(1_024).ours(2_000) == 1_024
-
-
-def test_the_table_knows_prefixes():
-    """The longest prefix counts, and an unknown name has no limit."""
-    assert table_limit("openai/gpt-4o-2024-08-06") == 128_000
-    assert table_limit("gpt-4-turbo-preview") == 128_000
-    assert table_limit("gpt-4") == 8_192
-    assert table_limit("gpt-40") is None
+    assert learn(fields, 2_000) == 682
+    assert learn(fields, 3_500) == 1_024
+    assert learn({"error": {"n_ctx": 1_024}}, 2_000) == 1_024
 
 
 def test_the_extractive_model_answers_prompts_too():
@@ -267,14 +254,6 @@ def test_the_extractive_model_answers_prompts_too():
     assert isinstance(model, ExtractiveModel)
     assert isinstance(model, Model)
     assert model.complete("<text>\nTea at four.\n</text>", max_output_tokens=9, stop=Stop()).text == "Tea at four."
-
-
-def test_a_local_server_is_anything_with_an_address():
-    """An address and a name behind # are enough, and its repr shows them."""
-    model = model_for("http://localhost:8080/v1#tiny", counter=tokens_for("llama3"), timeouts=Timeouts(1, 2))
-    assert isinstance(model, LocalServer)
-    assert repr(model) == "LocalServer('http://localhost:8080/v1', 'tiny')"
-    assert model.count("Tea") == tokens_for("llama3").count("Tea")
 
 
 def test_reasoning_models_are_asked_in_their_own_way():

@@ -4,9 +4,9 @@ import pytest
 
 from brimful.densify import Stop, model_for
 from brimful.densify.densify import densify
-from brimful.densify.transport import Timeouts
 from brimful.errors import ContextLimitError
 from brimful.settings import DensifySettings
+from brimful.transport import Timeouts
 from tests.densify.smollm2 import smollm2
 
 LIMIT = 1_024

@@ -4,7 +4,6 @@ import threading
 from itertools import count
 from pathlib import Path
 
-import apsw
 import psycopg
 import pytest
 
@@ -124,7 +123,7 @@ def test_no_fetch_brings_more_than_a_piece(address, monkeypatch):
 
         monkeypatch.setattr(store, "answers", seen)
         assert memory.find(key) == long
-        assert [each.text for each in memory.places(b"r", b"s")] == [long]
+        assert [text for _, text in memory.places(b"r", b"s")] == [long]
         assert Captures(memory).get("long") == done
     assert max(fetched) == 1_000
     assert sum(fetched) > 3 * len(long)
@@ -220,22 +219,6 @@ def test_what_a_machine_remembered_before_comes_to_the_server(address, tmp_path)
         Path(f"{file}-moved").replace(file)  # another machine had the same
         with memory_of(store) as memory:
             assert Captures(memory).get("visit") == newer
-
-
-def test_a_file_of_before_is_read(tmp_path):
-    """Files whose texts were kept as texts are brought up to date when they are opened."""
-    with Memory(tmp_path / "new.db") as memory:
-        made, held = fill(memory), everything(memory)
-    old = apsw.Connection(str(tmp_path / "new.db"))
-    old.execute(
-        "UPDATE partials SET text = CAST(text AS TEXT); UPDATE captures SET message = CAST(message AS TEXT), "
-        "digest = CAST(digest AS TEXT), sources = CAST(sources AS TEXT); PRAGMA user_version = 0"
-    )
-    assert old.execute("SELECT DISTINCT typeof(text) FROM partials").fetchall() == [("text",)]
-    old.close()
-    with Memory(tmp_path / "new.db") as memory:
-        assert everything(memory) == held
-        assert Captures(memory).get("visit") == made[0]
 
 
 @pytest.fixture

@@ -8,25 +8,23 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from unittest.mock import patch
 
 from starlette.testclient import TestClient
 
 import brimful
 from brimful.corpus.loaders import load
 from brimful.corpus.skips import Refusal
-from brimful.densify import transport
-from brimful.densify.model import Stop
-from brimful.densify.models import model_for
+from brimful.densify import models
 from brimful.errors import BrimfulError
 from brimful.receipts.receipt import Receipt
 from brimful.search.query import parse_query
 from brimful.settings import FORMATS
 from brimful.surfaces.http import create_app
 from brimful.surfaces.mcp.transports import id_of, refusal_of
+from brimful.transport import Answer, Stop
 
 KINDS = ("md", "txt", "html", "json", "csv", "eml", "mbox", "ipynb", "xml", "py", "log", "jsonl", "rst", "docx", "pdf")
 ROUTES = ("context", "explain", "search", "verify", "documents", "densify", "captures", "captures/retry")
@@ -75,26 +73,16 @@ def provider_answers(raw: bytes) -> None:
     head, _, body = raw.partition(b"\n")
     status = (200, 200, 200, 400, 401, 413, 429, 500, 503)[head[0] % 9 if head else 0]
     words = head[1:].decode("latin-1").split("|")
-    headers = dict(zip(("Retry-After", "Content-Type", "retry-after-ms"), words, strict=False))
+    headers = dict(zip(("retry-after", "content-type", "retry-after-ms"), words, strict=False))
     for name in ("http://127.0.0.1:9/v1#x", "anthropic:claude-x", "gemini:gemini-x"):
-        model = model_for(name, limit=8_000)
-        model._send = partial(_answered, status, headers, body)  # type: ignore[attr-defined]
-        model._key = lambda: "sk-0123456789"  # type: ignore[attr-defined]
-        with suppress(BrimfulError):
+        model = models.model_for(name, limit=8_000)
+        with (
+            patch.object(models, "exchange", return_value=Answer(status, headers, body)),
+            patch.object(models, "_key_from", return_value="sk-0123456789"),
+            suppress(BrimfulError),
+        ):
             answer = model.complete("tea", max_output_tokens=9, stop=Stop())
             assert isinstance(answer.text, str)
-
-
-def _answered(status: int, headers: dict[str, str], body: bytes, *_: object, **__: object) -> transport.Response:
-    answer: Any = SimpleNamespace(status=status, headers=_Headers(headers))
-    return transport._read(answer, body, who="x", secret="sk-0123456789")
-
-
-class _Headers(dict[str, str]):
-    """As `http.client` has them: what is missing is None."""
-
-    def __missing__(self, name: str) -> None:
-        return None
 
 
 @cache

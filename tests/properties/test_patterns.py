@@ -24,8 +24,8 @@ from brimful.corpus.loaders.html import read_page
 from brimful.corpus.loaders.office import _tidy
 from brimful.corpus.secrets import secret_in
 from brimful.corpus.skips import IgnoreRules
+from brimful.densify.failures import shown
 from brimful.densify.plan import squeeze
-from brimful.densify.transport import shown
 from tests.properties.growth import growth, seconds
 
 BOUND = 40
@@ -249,8 +249,8 @@ WHOLE: dict[str, tuple[Callable[[str], object], str, str]] = {
     "html: unclosed tags": (read_page, "", "<a "),
     "html: unclosed comments": (read_page, "", "<!--"),
     "html: navigation": (read_page, "", "<nav><h1>"),
-    "transport: brackets": (lambda text: shown(text, None), "", "<"),
-    "transport: keys": (lambda text: shown(text, None), "", "sk-"),
+    "failures: brackets": (lambda text: shown(text, None), "", "<"),
+    "failures: keys": (lambda text: shown(text, None), "", "sk-"),
     "pdf: blanks": (_tidy, "a", " "),
     "pdf: broken words": (_tidy, "", " \ufffe\r"),
 }

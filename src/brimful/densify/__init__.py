@@ -9,12 +9,12 @@ from brimful.densify.digest import CitedSentence, Digest, Gap
 from brimful.densify.extractive import fit_digest
 from brimful.densify.failures import Failure, classify
 from brimful.densify.memory import Memory
-from brimful.densify.model import Completion, Model, Stop
+from brimful.densify.model import Completion, Model
 from brimful.densify.models import model_for
 from brimful.densify.plan import SEED
 from brimful.densify.run import Progress, bound_parallel
-from brimful.densify.transport import Timeouts
 from brimful.settings import DensifySettings
+from brimful.transport import Stop, Timeouts
 
 __all__ = [
     "SEED",

@@ -17,7 +17,7 @@ from blake3 import blake3
 
 from brimful.corpus.documents import Document
 from brimful.densify.densify import densify
-from brimful.densify.digest import CitedSentence, Digest
+from brimful.densify.digest import CitedSentence
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model
 from brimful.densify.models import model_for
@@ -117,7 +117,9 @@ class Captures:
             )
         except BrimfulError as error:
             return self._write(Capture(name, chosen.name, "failed", original, message=f"{error.code}: {error}"))
-        return self._write(_done(name, original, digest))
+        return self._write(
+            Capture(name, digest.model, "done", original, digest=digest.text, sentences=digest.sentences)
+        )
 
     def retry(
         self,
@@ -165,10 +167,6 @@ class Captures:
         row = (*values, capture.digest, sources)
         self.memory.keep_capture((*row, seal_of(*row)))
         return capture
-
-
-def _done(name: str, original: Document, digest: Digest) -> Capture:
-    return Capture(name, digest.model, "done", original, digest=digest.text, sentences=digest.sentences)
 
 
 def _read(row: tuple[Any, ...]) -> Capture:

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 
 from brimful.asking import Asked
 from brimful.assembly.context import DIGEST_PREFIX, Condensed, Context, Omitted, Said
@@ -30,7 +29,7 @@ from brimful.densify.models import model_for
 from brimful.search.search import Found
 from brimful.settings import Ask, DensifySettings
 from brimful.states import States
-from brimful.text.spans import Span, back_to_code_point, merge_spans, on_to_code_point
+from brimful.text.spans import Span, merge_spans
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Cluster, Window
@@ -61,11 +60,10 @@ class Rest:
 
     def joined(self) -> Document:
         """All of it as one text to condense."""
-        known = self.windows[0].document
+        whole = self.windows[0].document
+        assert whole is not None  # of a corpus
         text = _JOINT.join(window.text for window in self.windows)
-        if known is None:
-            return Document(self.path, text)
-        return Document(self.path, text, kind=known.kind, language=known.language)
+        return Document(self.path, text, kind=whole.kind, language=whole.language)
 
     def placed(self, spans: Sequence[Span]) -> Iterator[tuple[Window, Span]]:
         """Where ranges of the joined text stand in the document, window by window."""
@@ -76,10 +74,6 @@ class Rest:
                 if start < end:
                     yield window, Span(window.start + start, window.start + end)
             at += len(window.span) + len(_JOINT)
-
-    def ranges(self, spans: Sequence[Span]) -> tuple[Span, ...]:
-        """The same as ranges of the document alone."""
-        return tuple(merge_spans(span for _, span in self.placed(spans)))
 
 
 def _rests(
@@ -132,40 +126,6 @@ def _digest(
     return fit_digest(made, rest.target_tokens, counter=counter)
 
 
-def completed(
-    base: Context,
-    left_out: Sequence[Rest],
-    digests: Sequence[Digest | None],
-    *,
-    candidates: Candidates,
-    pack: Callable[[Candidates], Context],
-    taken: Callable[[str], object],
-    counter: TokenCounter,
-) -> Context:
-    """The context again in the whole budget, with what was condensed after what was in it already."""
-    ceiling = math.nextafter(min((window.score for window in base.windows), default=0.0), -math.inf)
-    added: list[Window] = []
-    made: list[Condensed] = []
-    for rest, digest in zip(left_out, digests, strict=True):
-        score = min(rest.score, ceiling)
-        if digest is None:
-            added += [replace(window, score=score) for window in _sentences(rest, counter)]
-        elif digest.text:
-            made.append(_document(rest, digest, taken))
-            added.append(Window.cut(made[-1].document, 0, len(made[-1].document), score=score))
-    context = pack([*_regrouped(base, candidates), *added])
-    paths = {window.path for window in context.windows}
-    kept = tuple(each for each in made if each.path in paths)
-    own = {window.id for window in context.windows}
-    return replace(
-        context,
-        digests=kept,
-        truncated=base.truncated or context.truncated,
-        trimmed=tuple(dict.fromkeys([*context.trimmed, *(each for each in base.trimmed if each in own)])),
-        omitted=_omitted(base, context, left_out),
-    )
-
-
 def _sentences(rest: Rest, counter: TokenCounter) -> list[Window]:
     """The sentences of a document that say most of what is left out; all of it where there is room."""
     source = rest.joined()
@@ -186,7 +146,7 @@ def _document(rest: Rest, digest: Digest, taken: Callable[[str], object]) -> Con
         start = content.find(raw, at)
         if raw and start >= 0:
             at = start + len(raw)
-            said.append(Said(Span(start, at), rest.ranges(sentence.sources)))
+            said.append(Said(Span(start, at), tuple(merge_spans(span for _, span in rest.placed(sentence.sources)))))
     return Condensed(digest.document(path), rest.path, digest.model, tuple(said))
 
 
@@ -227,21 +187,9 @@ def _outside(window: Window, shown: Iterable[Span]) -> list[Window]:
 
 def _part(window: Window, span: Span) -> Window:
     """A range of a window, with its hits."""
+    assert window.document is not None  # of a corpus
     hits = tuple(hit for hit in window.hits if span.start <= hit.start and hit.end <= span.end)
-    if window.document is not None:
-        return Window.cut(window.document, span.start, span.end, score=window.score, hits=hits)
-    raw = window.text.encode()
-    start = back_to_code_point(raw, span.start - window.start)
-    end = on_to_code_point(raw, span.end - window.start)
-    return replace(
-        window,
-        text=raw[start:end].decode(),
-        start=window.start + start,
-        end=window.start + end,
-        hits=hits,
-        cut_start=window.cut_start or start > 0,
-        cut_end=window.cut_end or end < len(raw),
-    )
+    return Window.cut(window.document, span.start, span.end, score=window.score, hits=hits)
 
 
 def _regrouped(base: Context, candidates: Candidates) -> Candidates:
@@ -258,15 +206,6 @@ def _regrouped(base: Context, candidates: Candidates) -> Candidates:
             if members:
                 found.append(Cluster(tuple(members), cluster.strategy, cluster.coherence))
     return [*found, *left.values()]
-
-
-def _share_for(available: int, percent: int) -> int:
-    """The tokens that are filled as usual, before anything is condensed.
-
-    >>> _share_for(4_000, 25)
-    3000
-    """
-    return max(available * (100 - percent) // 100, 1)
 
 
 # ---- asking: How does a question get a context with what does not fit condensed?
@@ -314,14 +253,30 @@ class _Prepared:
     left: list[Rest]
 
     def completed(self, digests: Sequence[Digest | None], *, taken: Callable[[str], object]) -> Context:
-        """The context with the digests; what is left out has no price."""
-        made = self.base
-        if self.left:
-            pack, counter = partial(self.asked.packed, room=self.room), self.asked.counter
-            made = completed(
-                made, self.left, digests, candidates=self.candidates, pack=pack, taken=taken, counter=counter
-            )
-        return made.without_prices()
+        """The context again in the whole budget, with digests after what was in it already, without prices."""
+        base = self.base
+        if not self.left:
+            return base.without_prices()
+        ceiling = math.nextafter(min((window.score for window in base.windows), default=0.0), -math.inf)
+        added: list[Window] = []
+        made: list[Condensed] = []
+        for rest, digest in zip(self.left, digests, strict=True):
+            score = min(rest.score, ceiling)
+            if digest is None:
+                added += [replace(window, score=score) for window in _sentences(rest, self.asked.counter)]
+            elif digest.text:
+                made.append(_document(rest, digest, taken))
+                added.append(Window.cut(made[-1].document, 0, len(made[-1].document), score=score))
+        context = self.asked.packed([*_regrouped(base, self.candidates), *added], room=self.room)
+        paths = {window.path for window in context.windows}
+        ids = {window.id for window in context.windows}
+        return replace(
+            context,
+            digests=tuple(each for each in made if each.path in paths),
+            truncated=base.truncated or context.truncated,
+            trimmed=tuple(dict.fromkeys([*context.trimmed, *(each for each in base.trimmed if each in ids)])),
+            omitted=_omitted(base, context, self.left),
+        ).without_prices()
 
 
 def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:
@@ -331,6 +286,7 @@ def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:
     candidates = asked.candidates(room)
     left = _rests(base, candidates, available=_ANY_ROOM, most=most, counter=counter)
     if left:
-        base, found = asked.fullest(budget_of(_share_for(room.available, asked.settings.densify_percent)))
+        share = max(room.available * (100 - asked.settings.densify_percent) // 100, 1)
+        base, found = asked.fullest(budget_of(share))
         left = _rests(base, candidates, available=room.available, most=most, counter=counter)
     return _Prepared(asked, room, base, found, candidates, left)

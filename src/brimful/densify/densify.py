@@ -17,13 +17,14 @@ from brimful.corpus.documents import Document
 from brimful.densify.digest import CitedSentence, Digest
 from brimful.densify.extractive import ExtractiveModel, extract, join
 from brimful.densify.memory import Memory
-from brimful.densify.model import Model, Stop
+from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.densify.plan import Slicer, check_input
 from brimful.densify.run import Caller, Ledger, Merging, Parting, Progress, Run
 from brimful.errors import ContextLimitError, DocumentError
 from brimful.settings import DensifySettings
 from brimful.text.spans import Span
+from brimful.transport import Stop
 
 __all__ = ["Progress", "densify"]
 

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from brimful.corpus.documents import Document
 from brimful.densify.digest import Digest
-from brimful.densify.model import Completion, Stop
+from brimful.densify.model import Completion
 from brimful.errors import BudgetError, SettingError
 from brimful.limits import EXTRACT_BYTES
 from brimful.text.spans import Span
 from brimful.text.terms import terms_of
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
+from brimful.transport import Stop
 
 # ---- extractive: Which sentences say most of a text, in how many tokens?
 #

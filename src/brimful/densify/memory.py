@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 import apsw
@@ -48,12 +47,6 @@ CREATE TABLE IF NOT EXISTS captures (
     original BLOB NOT NULL, digest BLOB NOT NULL, sources BLOB NOT NULL, seal BLOB NOT NULL
 ) WITHOUT ROWID;
 """
-_BYTES = """
-UPDATE partials SET text = CAST(text AS BLOB) WHERE typeof(text) = 'text';
-UPDATE captures SET message = CAST(message AS BLOB), digest = CAST(digest AS BLOB), sources = CAST(sources AS BLOB);
-"""
-"""Files of version 0 hold texts as such; a piece of one is cut by characters, not by bytes."""
-
 _Statement = tuple[str, Sequence[Value]]
 _KEYS = {
     "partials": ("key",),
@@ -71,14 +64,6 @@ class Answers(Protocol):
 
     def keep_answers(self, statements: Sequence[_Statement]) -> None:
         """Some statements, all of them or none, committed when this returns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """A partial of an earlier run, and the place in the source that it condenses."""
-
-    span: Span
-    text: str
 
 
 class Memory:
@@ -118,7 +103,8 @@ class Memory:
 
     def find(self, key: bytes) -> str | None:
         """The answer kept under a key."""
-        for _, seal, text in self._texts("partials", ("key", "seal"), ("text",), "WHERE key = ?", (key,)):
+        for _, seal, raw in self._bodies("partials", ("key", "seal"), ("text",), "WHERE key = ?", (key,)):
+            text = _text(raw)
             return text if seal == seal_of(key, text) else None
         return None
 
@@ -131,20 +117,21 @@ class Memory:
             statements += _replacing("places", (recipe, source, span.start, span.end, key))
         self._kept.keep_answers(statements)
 
-    def places(self, recipe: bytes, source: bytes) -> list[Remembered]:
-        """Partials of this source that do not overlap, the longest reach first where several begin alike."""
-        rows = self._texts(
+    def places(self, recipe: bytes, source: bytes) -> list[tuple[Span, str]]:
+        """Partials of this source by their places, none overlapping; of several that begin alike the longest."""
+        rows = self._bodies(
             "partials JOIN places USING (key)",
             ("key", "seal", "start", '"end"'),
             ("text",),
             'WHERE recipe = ? AND source = ? ORDER BY start, "end" DESC',
             (recipe, source),
         )
-        found: list[Remembered] = []
+        found: list[tuple[Span, str]] = []
         reached = 0
-        for key, seal, start, end, text in rows:
+        for key, seal, start, end, raw in rows:
+            text = _text(raw)
             if start >= reached and seal == seal_of(key, text):
-                found.append(Remembered(Span(start, end), text))
+                found.append((Span(start, end), text))
                 reached = end
         return found
 
@@ -195,12 +182,6 @@ class Memory:
     def rows(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
         return self._kept.answers(statement, values)
-
-    def _texts(
-        self, table: str, plain: Sequence[str], texts: Sequence[str], rest: str, values: Sequence[Value]
-    ) -> Iterator[tuple[Any, ...]]:
-        for row in self._bodies(table, plain, texts, rest, values):
-            yield (*row[: len(plain)], *map(_text, row[len(plain) :]))
 
     def _bodies(
         self, table: str, plain: Sequence[str], bodies: Sequence[str], rest: str, values: Sequence[Value]
@@ -301,12 +282,10 @@ class _File:
     def __init__(self, path: Path | str | None) -> None:
         self.path = path
         self._lock = threading.Lock()
-        try:
+        with _translated(path):
             self._connection = apsw.Connection(":memory:" if path is None else str(path))
             self._connection.set_busy_timeout(_BUSY_MILLISECONDS)
             self._prepare()
-        except apsw.Error as error:
-            raise _translated(error, path) from error
 
     def _prepare(self) -> None:
         cursor = self._connection.cursor()
@@ -317,11 +296,9 @@ class _File:
         cursor.execute("PRAGMA synchronous = FULL")
         with self._connection:
             ((version,),) = fetch(cursor, "PRAGMA user_version")
-            if version > _VERSION:
-                raise StoreVersionError(f"{self.path} was written by a newer Brimful; update this one")
+            if found and version != _VERSION:
+                raise StoreVersionError(f"{self.path} was written by another version of Brimful; give another path")
             cursor.execute(_TABLES)
-            if found and version < _VERSION:
-                cursor.execute(_BYTES)
             cursor.execute(f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_VERSION}")
 
     def close(self) -> None:
@@ -330,18 +307,18 @@ class _File:
 
     def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
-        with self._lock, _store_errors(self.path):
+        with self._lock, _translated(self.path):
             return fetch(self._connection.cursor(), statement, values)
 
     def keep_answers(self, statements: Sequence[_Statement]) -> None:
         """Some statements, all of them or none."""
-        with self._lock, _store_errors(self.path), self._connection:
+        with self._lock, _translated(self.path), self._connection:
             for statement, values in statements:
                 self._connection.cursor().execute(statement, values)
 
     def purge(self) -> None:
         """Leave no byte of any answer in the file."""
-        with self._lock, _store_errors(self.path):
+        with self._lock, _translated(self.path):
             cursor = self._connection.cursor()
             cursor.execute("PRAGMA secure_delete = ON")
             cursor.execute("BEGIN IMMEDIATE; DELETE FROM places; DELETE FROM partials; COMMIT")
@@ -349,27 +326,16 @@ class _File:
             fetch(cursor, "PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-class _store_errors:  # noqa: N801 - used as a block
+@contextmanager
+def _translated(path: Path | str | None) -> Iterator[None]:
     """Within the block SQLite's errors become ours."""
-
-    def __init__(self, path: Path | str | None) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, apsw.Error):
-            raise _translated(error, self._path) from error
-
-
-def _translated(error: apsw.Error, path: Path | str | None) -> StoreError:
-    if isinstance(error, apsw.FullError):
-        return StoreFullError(f"no room left for {path}; what was finished before is kept")
-    if isinstance(error, apsw.BusyError):
-        return StoreBusyError(f"another process is writing to {path}; try again")
-    if isinstance(error, apsw.NotADBError):
-        return StoreVersionError(f"{path} is not a memory of this package; give another path")
-    return StoreError(f"{path}: {error}; look at the file and its rights")
+    try:
+        yield
+    except apsw.FullError as error:
+        raise StoreFullError(f"no room left for {path}; what was finished before is kept") from error
+    except apsw.BusyError as error:
+        raise StoreBusyError(f"another process is writing to {path}; try again") from error
+    except apsw.NotADBError as error:
+        raise StoreVersionError(f"{path} is not a memory of this package; give another path") from error
+    except apsw.Error as error:
+        raise StoreError(f"{path}: {error}; look at the file and its rights") from error

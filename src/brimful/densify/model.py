@@ -1,25 +1,16 @@
-"""What is a model, to whoever condenses through it?"""
+"""What is a model, to whoever condenses through it, and how much does it accept?"""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import re
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from brimful.densify.failures import Failure, classify
-from brimful.errors import (
-    AuthError,
-    CancelledError,
-    ContextLimitError,
-    ProviderError,
-    QuotaError,
-    RateLimitError,
-    RequestSizeError,
-    UnavailableError,
-)
+from brimful.densify.failures import evidence_of
+from brimful.limits import LEAST_CONTEXT_TOKENS
+from brimful.patterns import compiled
 from brimful.text.tokens import TokenCounter
+from brimful.transport import Stop
 
 Finish = Literal["stop", "length", "refused"]
 
@@ -32,47 +23,6 @@ class Completion:
     finish: Finish = "stop"
     input_tokens: int | None = None
     output_tokens: int | None = None
-
-
-class Stop:
-    """A wish to end that reaches into a call under way: whoever blocks leaves a way to be woken."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-        self._lock = threading.Lock()
-        self._wakers: list[Callable[[], None]] = []
-
-    def __bool__(self) -> bool:
-        return self._event.is_set()
-
-    def set(self) -> None:
-        """Wake everyone; later calls end at once."""
-        with self._lock:
-            self._event.set()
-            wakers = list(self._wakers)
-        for wake in wakers:
-            wake()
-
-    def wait(self, seconds: float) -> None:
-        """Sleep, but not beyond the wish to end."""
-        self._event.wait(seconds)
-
-    def check(self) -> None:
-        """Raise a CancelledError if the end is wished."""
-        if self:
-            raise CancelledError("the run was stopped; what was finished is remembered, so run it again to go on")
-
-    @contextmanager
-    def woken_by(self, wake: Callable[[], None]) -> Iterator[None]:
-        """Within the block, `set` calls `wake`."""
-        with self._lock:
-            self._wakers.append(wake)
-        try:
-            self.check()
-            yield
-        finally:
-            with self._lock:
-                self._wakers.remove(wake)
 
 
 @runtime_checkable
@@ -105,36 +55,118 @@ class Model(Protocol):
         """The answer, or a ProviderError of the right kind; a CancelledError once `stop` is set."""
 
 
-_ERRORS: dict[Failure, type[ProviderError]] = {
-    "overflow": ContextLimitError,
-    "wait": RateLimitError,
-    "shrink": RequestSizeError,
-    "quota": QuotaError,
-    "auth": AuthError,
-    "unavailable": UnavailableError,
-    "unknown": ProviderError,
-}
-_REMEDIES: dict[Failure, str] = {
-    "overflow": "send less at once, or tell the model's limit",
-    "wait": "try again later",
-    "shrink": "send less at once",
-    "quota": "look at the account's plan and balance",
-    "auth": "look at the key and its rights",
-    "unavailable": "look at the address, the model's name and whether the server is up",
-    "unknown": "look at the provider's own words",
-}
+def silently_truncated(reported: int | None, counted: int, *, exact: bool) -> bool:
+    """Whether a provider read far less than was sent: it cut the input and said nothing.
 
+    A count below any model's limit is no cut: some count only what they had not read before.
 
-def failure(
-    who: str, status: int | None, body: object, *, said: str, wait_seconds: float | None = None
-) -> ProviderError:
-    """The error for what a provider answered; `said` is the message to show, free of secrets.
-
-    >>> failure("openai:x", 429, "Rate limit", said="Rate limit").code
-    'provider.wait'
+    >>> silently_truncated(4_096, 9_000, exact=True), silently_truncated(8_700, 9_000, exact=True)
+    (True, False)
+    >>> silently_truncated(1, 9_000, exact=True)
+    False
     """
-    kind = classify(status, body)
-    answered = f"answered {status}" if status is not None else "did not answer"
-    quoted = f": {said}" if said else ""
-    message = f"{who} {answered}{quoted}; {_REMEDIES[kind]}"
-    return _ERRORS[kind](message, status=status, body=body, wait_seconds=wait_seconds)
+    if reported is None or min(reported, counted) < LEAST_CONTEXT_TOKENS:
+        return False
+    return reported * 100 < counted * (75 if exact else 45)
+
+
+# ---- limits: How much does a model accept? What the user says, what the provider tells, a table, or what an error
+# named.
+#
+# A limit that was learnt is remembered for its endpoint and model (memory.py), so that no run learns it twice.
+
+_LEAST, _MOST = LEAST_CONTEXT_TOKENS, 100_000_000
+_LIMIT_FIELDS = (
+    *("loaded_context_length", "n_ctx", "max_model_len", "context_window", "context_length", "max_context_length"),
+    *("inputtokenlimit", "max_input_tokens"),
+)
+_COUNTED_FIELDS = ("n_prompt_tokens", "prompt_tokens", "input_tokens")
+_ABOVE_LIMIT = compiled(r"> ?(\d{3,})\b")
+_KEYWORD = compiled(
+    r"(?:context (?:length|size|window|limit)|max(?:imum)?[a-z ]{0,40}|limit|n ctx|max (?:model|seq|sequence) len|"
+    r"allowed|up to|only supports?|must be <=?|less than|fewer than|at most|can ?not exceed)"
+    r"[^\d.;]{0,40}(?<!by )(?<!limit \()(\d{3,})\b"
+)
+_BEFORE = compiled(r"\b(\d{3,}) (?:tokens? )?(?:maximum|max|context|limit)")
+_RANGE = compiled(r"\[\d+, ?(\d{3,})\]")
+_COUNTED_ALONE = compiled(r"(\d{3,}) (?:tokens )?(?:in (?:the|your) (?:messages|prompt)|from the input)")
+_COUNTED = compiled(
+    r"(\d{3,}) (?:input tokens|inputs tokens|tokens >)|resulted in (\d{3,})|"
+    r"(?:request|input|prompt|content)[a-z ]{0,20}[( ](\d{3,})(?: tokens)?|"
+    r"count (?:\(|is |of )(\d{3,})|contains (\d{3,}) tokens"
+)
+
+# Context limits that providers document and whose models endpoints do not tell, by beginnings of names.
+_DOCUMENTED = {
+    8_192: "gpt-4",
+    16_385: "gpt-3.5-turbo",
+    32_768: "gpt-4-32k",
+    128_000: "gpt-4-turbo gpt-4o o1-mini",
+    131_072: "deepseek-chat deepseek-reasoner mistral-large",
+    200_000: "claude o1 o3 o4-mini",
+    400_000: "gpt-5",
+    1_047_576: "gpt-4.1",
+    1_048_576: "gemini-1.5-flash gemini-2",
+    2_097_152: "gemini-1.5-pro",
+}
+_TABLE = {name: limit for limit, names in _DOCUMENTED.items() for name in names.split()}
+
+
+def learn(body: object, tokens: int) -> int | None:
+    """The limit that an overflow's own words name, in our count of a request of so many tokens of ours.
+
+    >>> learn({"error": {"message": "prompt is too long: 200049 tokens > 200000 maximum"}}, 200_100)
+    200000
+    >>> learn("Input length 9000 exceeds the limit of 4096 tokens", 8_000)  # the provider counts more than we do
+    3640
+    >>> learn("Context size has been exceeded.", 8_000) is None
+    True
+    """
+    words, _, counts = evidence_of(body)
+    limit = _field(counts, _LIMIT_FIELDS) or _least(words, _ABOVE_LIMIT, _KEYWORD, _BEFORE, _RANGE)
+    if limit is None or not _LEAST <= limit <= _MOST:
+        return None
+    counted = _field(counts, _COUNTED_FIELDS) or _least(words, _COUNTED_ALONE, _COUNTED)
+    return limit * tokens // counted if counted and max(limit, tokens) < counted <= 3 * tokens else limit
+
+
+def _field(counts: dict[str, int], names: tuple[str, ...]) -> int | None:
+    return next((counts[name] for name in names if name in counts), None)
+
+
+def _least(text: str, *patterns: re.Pattern[str]) -> int | None:
+    """The smallest number that the first fitting pattern finds."""
+    for pattern in patterns:
+        if numbers := [int(group) for match in pattern.finditer(text) for group in match.groups() if group]:
+            return min(numbers)
+    return None
+
+
+def table_limit(model: str) -> int | None:
+    """The documented limit of a model by its longest known prefix.
+
+    >>> table_limit("openai/gpt-4o-mini"), table_limit("gpt-4-0613"), table_limit("gpt-40")
+    (128000, 8192, None)
+    """
+    plain = model.lower().rpartition("/")[2]
+    names = [name for name in _TABLE if plain == name or plain.startswith((f"{name}-", f"{name}.", f"{name}@"))]
+    return _TABLE[max(names, key=len)] if names else None
+
+
+def limit_in(body: object, model: str) -> int | None:
+    """The limit that a models endpoint tells, under whichever name the provider has for it.
+
+    >>> limit_in({"data": [{"id": "m", "max_model_len": 8192}]}, "m")
+    8192
+    """
+    entries = body.get("data") or body.get("models") or [body] if isinstance(body, dict) else body
+    if not isinstance(entries, list):
+        return None
+    named = [entry for entry in entries if isinstance(entry, dict) and _is_named(entry, model)]
+    alone = entries if len(entries) == 1 else []
+    limit = _field(evidence_of(named or alone).counts, _LIMIT_FIELDS)
+    return limit if limit is not None and _LEAST <= limit <= _MOST else None
+
+
+def _is_named(entry: dict[str, object], model: str) -> bool:
+    return model in {str(entry.get(key, "")).removeprefix("models/") for key in ("id", "name", "model")}

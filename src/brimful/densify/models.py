@@ -1,6 +1,6 @@
 """Which model does a name mean, and how is each family of providers asked?
 
-One class a family, all over plain HTTP (docs/decisions/005-no-provider-sdks.md).
+One class a wire format: where a request goes, what it holds, and where the parts of its answer stand.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ import importlib
 import importlib.util
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from brimful.densify.failures import limit_in, table_limit
-from brimful.densify.model import Completion, Finish, Model, Stop, failure
-from brimful.densify.transport import Response, Timeouts, cleaned, key_from, send, shown
+from brimful.densify.failures import failure, json_or_text
+from brimful.densify.model import Completion, Finish, Model, limit_in, table_limit
 from brimful.errors import (
     AuthError,
     BrimfulError,
@@ -32,55 +31,55 @@ from brimful.errors import (
     install,
     suggest,
 )
+from brimful.limits import ANSWER_BYTES
 from brimful.text.tokens import BpeCounter, EstimatedCounter, TokenCounter
 from brimful.text.vocabularies import tokens_for
-
-# ---- remote: What do all models behind HTTP have in common: an address, a key, a limit, a counter?
+from brimful.transport import Answer, Stop, Timeouts, base_address, exchange
 
 _UNKNOWN_COUNTER = EstimatedCounter(
     "unknown-vocabulary", {BpeCounter("o200k_base"): 135, BpeCounter("cl100k_base"): 130}
 )
 """For a model whose vocabulary is not here: a named estimate that errs high; answers tell how far."""
-
 _REFUSALS = frozenset({"content_filter", "refusal", "safety", "blocklist", "prohibited_content", "recitation", "spii"})
+_REASONING = ("o1", "o3", "o4", "gpt-5")
+_APPLE_LIMIT_TOKENS = 4_096
 
 
 class _RemoteModel:
     """An HTTP endpoint and a model on it. The key is read from the environment at each call and never kept."""
 
     small = False
-    keys: tuple[str, ...] = ()
     needs_key = True
+    # The wire format: paths below the base address, then places in an answer's JSON or in the events of a stream.
+    path: str
+    limit_path: str
+    texts: tuple[str, ...]
+    reasons: tuple[str, ...]
+    refusals: tuple[str, ...] = ()
+    usages: tuple[str, ...]
+    read_counts: tuple[str, ...]
+    written_counts: tuple[str, ...]
 
     def __init__(
         self,
         base_url: str,
         model: str,
         *,
+        keys: tuple[str, ...],
         name: str | None = None,
         limit: int | None = None,
         counter: TokenCounter | None = None,
         timeouts: Timeouts | None = None,
-        keys: tuple[str, ...] | None = None,
     ) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise SettingError("the address of a model looks like https://host/v1")
-        if parts.username is not None or parts.password is not None:
-            raise SettingError("an address holds no password; put the key into the environment")
+        self.endpoint = base_address(base_url)
         if not model:
             raise SettingError(f"which model at {base_url}? Name it behind a #: {base_url}#name")
-        self.model = model
-        self.endpoint = base_url.rstrip("/")
+        self.model, self.keys = model, keys
         self.name = name or f"{self.endpoint}#{model}"
-        self._given_limit = limit
-        self._counter = counter
-        self._timeouts = timeouts or Timeouts()
-        if keys is not None:
-            self.keys = keys
+        self._stated_limit, self._counter, self._timeouts = limit, counter, timeouts or Timeouts()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.endpoint!r}, {self.model!r})"
+        return f"model_for({self.name!r})"
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -102,320 +101,246 @@ class _RemoteModel:
 
     @cached_property
     def _limit(self) -> int | None:
-        if self._given_limit is not None:
-            return self._given_limit
-        return self._ask_limit() or table_limit(self.model)
-
-    def _ask_limit(self) -> int | None:
-        for url in self.limit_urls():
+        if self._stated_limit is not None:
+            return self._stated_limit
+        timeouts = replace(self._timeouts, answer_seconds=self._timeouts.limit_seconds)
+        for url in self._limit_urls():
             try:
-                answer = self._send(url, None, Stop(), answer_seconds=self._timeouts.limit_seconds)
+                body = json_or_text(self._send(url, None, Stop(), timeouts).text)
             except AuthError:
                 raise
             except (ProviderError, SettingError):
                 continue
-            if found := limit_in(answer.body, self.model):
-                return found
-        return None
+            if limit := limit_in(body, self.model):
+                return limit
+        return table_limit(self.model)
 
     def complete(self, prompt: str, *, max_output_tokens: int, stop: Stop) -> Completion:
         """One request, one answer."""
-        answer = self._send(self.url(), self.payload(prompt, max_output_tokens), stop)
-        events = answer.events or (answer.body,)
+        answer = self._send(self._url(self.path), self.payload(prompt, max_output_tokens), stop, self._timeouts)
+        text = answer.text
+        is_stream = text.lstrip().startswith(("data:", "event:", ":"))
+        lines = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")] if is_stream else [text]
+        events = [json_or_text(line) for line in lines]
         for event in events:
             if isinstance(event, dict) and (event.get("error") or event.get("type") == "error"):
-                raise self._failed(answer, event)
-        found = self.read(events)
-        if found.finish == "refused":
+                raise self._failure(200, event)
+        completion = self.read(events)
+        if completion.finish == "refused":
             raise RefusedError(f"{self.name} declined to answer; look at the text or take another model", status=200)
-        if not found.text.strip():
-            raise self._failed(answer, events[-1] if len(events) == 1 else _merged(events, found))
-        return found
+        if is_stream and not _all_at(events, self.reasons) and "[DONE]" not in events:
+            raise UnavailableError(f"{self.name} broke off in the middle of its answer; try again", status=200)
+        if not completion.text.strip():
+            raise self._failure(200, events if is_stream else events[0])
+        return completion
 
-    def _failed(self, answer: Response, event: object) -> ProviderError:
-        key = self._key()
-        said = shown(event, key) or "an answer without a text"
-        return failure(self.name, answer.status, cleaned(event, key), said=said)
-
-    def _send(self, url: str, payload: object | None, stop: Stop, *, answer_seconds: float | None = None) -> Response:
-        key = self._key()
-        if key is None and self.needs_key:
-            raise AuthError(f"{self.name} needs a key; put it into the environment as {self.keys[0]}")
-        return send(
-            url,
-            payload,
-            who=self.name,
-            headers=self.headers(key) if key else {},
-            secret=key,
-            timeouts=replace(self._timeouts, answer_seconds=answer_seconds or self._timeouts.answer_seconds),
-            stop=stop,
+    def read(self, events: Sequence[object]) -> Completion:
+        """The answer from one body, or from the events of a stream."""
+        usages = _all_at(events, self.usages)
+        return Completion(
+            "".join(text for text in _all_at(events, self.texts) if isinstance(text, str)),
+            "refused" if _all_at(events, self.refusals) else _finish_of(_all_at(events, self.reasons)),
+            input_tokens=_last_sum(usages, self.read_counts),
+            output_tokens=_last_sum(usages, self.written_counts),
         )
 
-    def _key(self) -> str | None:
-        return key_from(self.keys) if self.keys else None
+    def _failure(self, status: int | None, body: object, headers: Mapping[str, str] | None = None) -> ProviderError:
+        return failure(self.name, status, body, secret=_key_from(self.keys), headers=headers)
+
+    def _send(self, url: str, payload: object | None, stop: Stop, timeouts: Timeouts) -> Answer:
+        """A request's answer; statuses other than 2xx and broken connections are raised as the errors they mean."""
+        key = _key_from(self.keys)
+        if key is None and self.needs_key:
+            raise AuthError(f"{self.name} needs a key; put it into the environment as {self.keys[0]}")
+        headers = self.key_headers(key) if key else {}
+        try:
+            answer = exchange(
+                url, payload, key_headers=headers, key_variable=self.keys[0], timeouts=timeouts, stop=stop
+            )
+        except OSError as error:
+            raise self._failure(None, error) from None
+        if not 200 <= answer.status < 300:
+            raise self._failure(answer.status, json_or_text(answer.text), answer.headers)
+        if len(answer.body) > ANSWER_BYTES:
+            raise ProviderError(f"{self.name} answered more than {ANSWER_BYTES} bytes", status=answer.status)
+        return answer
+
+    def _url(self, path: str) -> str:
+        return self.endpoint + path.replace("{model}", self.model)
+
+    def _limit_urls(self) -> tuple[str, ...]:
+        return (self._url(self.limit_path),)
 
     # ---- what a family fills in
 
-    def url(self) -> str:
-        """Where answers come from."""
+    def key_headers(self, key: str) -> Mapping[str, str]:
+        """How the key is sent."""
         raise NotImplementedError
 
-    def limit_urls(self) -> tuple[str, ...]:
-        """Where the limit may be named."""
-        return ()
-
-    def headers(self, key: str) -> Mapping[str, str]:
-        """How the key is sent."""
-        return {"Authorization": f"Bearer {key}"}
-
-    def payload(self, prompt: str, max_output_tokens: int) -> object:
+    def payload(self, prompt: str, max_output_tokens: int) -> dict[str, object]:
         """The request's JSON."""
         raise NotImplementedError
 
-    def read(self, events: tuple[object, ...]) -> Completion:
-        """The answer from one body, or from the events of a stream."""
-        raise NotImplementedError
+
+def _all_at(events: Iterable[object], paths: tuple[str, ...]) -> list[object]:
+    """Values at some paths in JSON, empty ones left out; `*` is every item of a list but a model's thoughts.
+
+    >>> _all_at([{"parts": [{"text": "a"}, {"text": "b", "thought": True}]}, "?"], ("parts.*.text", "text"))
+    ['a']
+    """
+    found = []
+    for event in events:
+        for path in paths:
+            values = [event]
+            for step in path.split("."):
+                if step == "*":
+                    items = [item for value in values if isinstance(value, list) for item in value]
+                    values = [item for item in items if not (isinstance(item, dict) and item.get("thought"))]
+                else:
+                    values = [value.get(step) for value in values if isinstance(value, dict)]
+            found += [value for value in values if value]
+    return found
 
 
-def _finish_of(reason: object) -> Finish:
-    """A provider's word for how an answer ended, as one of three.
+def _finish_of(reasons: Sequence[object]) -> Finish:
+    """A provider's last word for how an answer ended, as one of three.
 
-    >>> _finish_of("MAX_TOKENS"), _finish_of("SAFETY"), _finish_of("end_turn"), _finish_of(None)
+    >>> _finish_of(["MAX_TOKENS"]), _finish_of(["SAFETY"]), _finish_of(["end_turn"]), _finish_of([])
     ('length', 'refused', 'stop', 'stop')
     """
-    word = str(reason or "").lower()
+    word = str(reasons[-1]).lower() if reasons else ""
     if word in ("length", "max_tokens", "model_context_window_exceeded"):
         return "length"
     return "refused" if word in _REFUSALS else "stop"
 
 
-def _number(holder: object, *names: str) -> int | None:
-    """The sum of the whole numbers under these names, None where there is none.
+def _last_sum(usages: Sequence[object], names: tuple[str, ...]) -> int | None:
+    """The sum of the whole numbers under these names, in the last place that has one; None where there is none.
 
-    >>> _number({"a": 1, "b": 2, "c": True}, "a", "b", "c")
+    >>> _last_sum([{"a": 9}, {"a": 1, "b": 2, "c": True}, {"d": 5}], ("a", "b", "c"))
     3
     """
-    if not isinstance(holder, dict):
+    for usage in reversed(usages):
+        values = [usage.get(name) for name in names] if isinstance(usage, dict) else []
+        if numbers := [value for value in values if isinstance(value, int) and not isinstance(value, bool)]:
+            return sum(numbers)
+    return None
+
+
+def _key_from(variables: tuple[str, ...]) -> str | None:
+    """A key from the environment, else from the system's keyring if `keyring` is installed; never from a file."""
+    for name in variables:
+        if value := os.environ.get(name, "").strip():
+            return value
+    if importlib.util.find_spec("keyring") is None:
         return None
-    found = [value for name in names if isinstance(value := holder.get(name), int) and not isinstance(value, bool)]
-    return sum(found) if found else None
-
-
-def _inside(holder: object, *path: str | int) -> Any:
-    """A value deep _inside JSON, None where the way ends early."""
-    for step in path:
-        if isinstance(step, int):
-            holder = holder[step] if isinstance(holder, list) and -len(holder) <= step < len(holder) else None
-        else:
-            holder = holder.get(step) if isinstance(holder, dict) else None
-    return holder
-
-
-def _merged(events: tuple[object, ...], found: Completion) -> object:
-    """A stream without a text, as the body that `classify` knows."""
-    last = next((event for event in reversed(events) if isinstance(event, dict)), None)
-    if found.finish == "length":
-        return {"choices": [{"finish_reason": "length"}], "usage": {"completion_tokens": found.output_tokens or 0}}
-    return last if last is not None else ""
-
-
-# ---- openai: Chat completions as OpenAI, Azure, Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, Groq and others offer
-# them.
-
-_REASONING = ("o1", "o3", "o4", "gpt-5")
+    keyring = importlib.import_module("keyring")
+    return next((str(value) for name in variables if (value := keyring.get_password("brimful", name))), None)
 
 
 class _OpenAICompatible(_RemoteModel):
-    """`/chat/completions` below a base address, as a stream."""
+    """Chat completions as OpenAI, Azure, Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, Groq and others offer them."""
 
-    keys = ("OPENAI_API_KEY",)
+    path = "/chat/completions"
+    limit_path = "/models"
+    texts = ("choices.*.delta.content", "choices.*.message.content")
+    reasons = ("choices.*.finish_reason",)
+    refusals = ("choices.*.delta.refusal", "choices.*.message.refusal")
+    usages = ("usage",)
+    read_counts = ("prompt_tokens",)
+    written_counts = ("completion_tokens",)
 
-    def url(self) -> str:
-        """Where answers come from."""
-        return f"{self.endpoint}/chat/completions"
-
-    def limit_urls(self) -> tuple[str, ...]:
-        """The list of models, which some servers give limits in, and llama.cpp's own properties."""
+    def _limit_urls(self) -> tuple[str, ...]:
+        """The list of models, in which some servers give limits, and llama.cpp's own properties."""
         parts = urlsplit(self.endpoint)
-        listed = (f"{self.endpoint}/models",)
-        return listed if parts.scheme == "https" else (*listed, f"{parts.scheme}://{parts.netloc}/props")
+        props = () if parts.scheme == "https" else (f"{parts.scheme}://{parts.netloc}/props",)
+        return (*super()._limit_urls(), *props)
 
-    def headers(self, key: str) -> Mapping[str, str]:
+    def key_headers(self, key: str) -> Mapping[str, str]:
         """Azure has a header of its own."""
         host = urlsplit(self.endpoint).hostname or ""
         return {"api-key": key} if host.endswith(".azure.com") else {"Authorization": f"Bearer {key}"}
 
-    def payload(self, prompt: str, max_output_tokens: int) -> object:
+    def payload(self, prompt: str, max_output_tokens: int) -> dict[str, object]:
         """Models that think take another name for the most tokens, and no temperature."""
-        base = {
+        thinks = self.model.rpartition("/")[2].startswith(_REASONING)
+        bounds = {"max_completion_tokens": max_output_tokens}
+        return {
             "model": self.model,
             "messages": [{"role": "user", "content": prompt}],
             "stream": True,
             "stream_options": {"include_usage": True},
+            **(bounds if thinks else {"max_tokens": max_output_tokens, "temperature": 0}),
         }
-        if self.model.rpartition("/")[2].startswith(_REASONING):
-            return {**base, "max_completion_tokens": max_output_tokens}
-        return {**base, "max_tokens": max_output_tokens, "temperature": 0}
-
-    def read(self, events: tuple[object, ...]) -> Completion:
-        """A body or a stream of differences."""
-        texts: list[str] = []
-        reason: object = None
-        usage: object = None
-        refused = False
-        for event in events:
-            choice = _inside(event, "choices", 0)
-            for holder in (_inside(choice, "delta"), _inside(choice, "message")):
-                texts.append(_inside(holder, "content") if isinstance(_inside(holder, "content"), str) else "")
-                refused = refused or bool(_inside(holder, "refusal"))
-            reason = _inside(choice, "finish_reason") or reason
-            usage = _inside(event, "usage") or usage
-        if len(events) > 1 and reason is None and "[DONE]" not in events:
-            raise UnavailableError(f"{self.name} broke off in the middle of its answer; try again", status=200)
-        return Completion(
-            "".join(texts),
-            "refused" if refused else _finish_of(reason),
-            input_tokens=_number(usage, "prompt_tokens"),
-            output_tokens=_number(usage, "completion_tokens"),
-        )
 
 
-class LocalServer(_OpenAICompatible):
+class _LocalServer(_OpenAICompatible):
     """A server at an address of one's own: a key is sent if there is one, and not asked for."""
 
-    keys = ("BRIMFUL_API_KEY",)
     needs_key = False
 
 
-# ---- anthropic: Messages as Anthropic offers them.
+class _Anthropic(_RemoteModel):
+    """Messages as Anthropic offers them."""
 
-_VERSION = "2023-06-01"
+    path = "/v1/messages"
+    limit_path = "/v1/models/{model}"
+    texts = ("content.*.text", "message.content.*.text", "delta.text")
+    reasons = ("delta.stop_reason", "stop_reason")
+    usages = ("usage", "message.usage")
+    read_counts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    written_counts = ("output_tokens",)
 
-
-class Anthropic(_RemoteModel):
-    """`/v1/messages`, as a stream."""
-
-    keys = ("ANTHROPIC_API_KEY",)
-
-    def url(self) -> str:
-        """Where answers come from."""
-        return f"{self.endpoint}/v1/messages"
-
-    def limit_urls(self) -> tuple[str, ...]:
-        """The model's own page."""
-        return (f"{self.endpoint}/v1/models/{self.model}",)
-
-    def headers(self, key: str) -> Mapping[str, str]:
+    def key_headers(self, key: str) -> Mapping[str, str]:
         """A header of its own, and the version of the interface."""
-        return {"x-api-key": key, "anthropic-version": _VERSION}
+        return {"x-api-key": key, "anthropic-version": "2023-06-01"}
 
-    def payload(self, prompt: str, max_output_tokens: int) -> object:
+    def payload(self, prompt: str, max_output_tokens: int) -> dict[str, object]:
         """One message."""
-        return {
-            "model": self.model,
-            "max_tokens": max_output_tokens,
-            "messages": [{"role": "user", "content": prompt}],
-            "stream": True,
-        }
-
-    def read(self, events: tuple[object, ...]) -> Completion:
-        """A message, or the events that build one."""
-        texts: list[str] = []
-        reason: object = None
-        read_tokens: int | None = None
-        written: int | None = None
-        ended = len(events) == 1
-        for event in events:
-            kind = _inside(event, "type")
-            message = _inside(event, "message") if kind == "message_start" else event
-            blocks = _inside(message, "content")
-            texts += [_inside(block, "text") or "" for block in blocks] if isinstance(blocks, list) else []
-            if kind == "content_block_delta":
-                texts.append(_inside(event, "delta", "text") or "")
-            reason = _inside(event, "delta", "stop_reason") or _inside(message, "stop_reason") or reason
-            usage = _inside(message, "usage") or _inside(event, "usage")
-            counted = _number(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-            read_tokens = counted if counted is not None else read_tokens
-            written = _number(usage, "output_tokens") if _number(usage, "output_tokens") is not None else written
-            ended = ended or kind == "message_stop"
-        if not ended:
-            raise UnavailableError(f"{self.name} broke off in the middle of its answer; try again", status=200)
-        return Completion("".join(texts), _finish_of(reason), input_tokens=read_tokens, output_tokens=written)
+        messages = [{"role": "user", "content": prompt}]
+        return {"model": self.model, "max_tokens": max_output_tokens, "messages": messages, "stream": True}
 
 
-# ---- gemini: Content as Google's Gemini generates it.
+class _Gemini(_RemoteModel):
+    """Content as Google's Gemini generates it; the key goes into a header, never into the address."""
 
+    path = "/models/{model}:streamGenerateContent?alt=sse"
+    limit_path = "/models/{model}"
+    texts = ("candidates.*.content.parts.*.text",)
+    reasons = ("candidates.*.finishReason",)
+    refusals = ("promptFeedback.blockReason",)
+    usages = ("usageMetadata",)
+    read_counts = ("promptTokenCount",)
+    written_counts = ("candidatesTokenCount", "thoughtsTokenCount")
 
-class Gemini(_RemoteModel):
-    """`models/NAME:streamGenerateContent`; the key goes into a header, never into the address."""
-
-    keys = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-
-    def url(self) -> str:
-        """Where answers come from."""
-        return f"{self.endpoint}/models/{self.model}:streamGenerateContent?alt=sse"
-
-    def limit_urls(self) -> tuple[str, ...]:
-        """The model's own page."""
-        return (f"{self.endpoint}/models/{self.model}",)
-
-    def headers(self, key: str) -> Mapping[str, str]:
+    def key_headers(self, key: str) -> Mapping[str, str]:
         """A header of its own."""
         return {"x-goog-api-key": key}
 
-    def payload(self, prompt: str, max_output_tokens: int) -> object:
+    def payload(self, prompt: str, max_output_tokens: int) -> dict[str, object]:
         """One turn."""
         return {
             "contents": [{"role": "user", "parts": [{"text": prompt}]}],
             "generationConfig": {"maxOutputTokens": max_output_tokens, "temperature": 0},
         }
 
-    def read(self, events: tuple[object, ...]) -> Completion:
-        """A body, or one after the other; thoughts are no text."""
-        texts: list[str] = []
-        reason: object = None
-        usage: object = None
-        for event in events:
-            if blocked := _inside(event, "promptFeedback", "blockReason"):
-                return Completion("", "refused" if blocked else "stop")
-            candidate = _inside(event, "candidates", 0)
-            parts = _inside(candidate, "content", "parts")
-            parts = parts if isinstance(parts, list) else []
-            texts += [_inside(part, "text") or "" for part in parts if not _inside(part, "thought")]
-            reason = _inside(candidate, "finishReason") or reason
-            usage = _inside(event, "usageMetadata") or usage
-        if texts and reason is None:
-            raise UnavailableError(f"{self.name} broke off in the middle of its answer; try again", status=200)
-        return Completion(
-            "".join(texts),
-            _finish_of(reason),
-            input_tokens=_number(usage, "promptTokenCount"),
-            output_tokens=_number(usage, "candidatesTokenCount", "thoughtsTokenCount"),
-        )
-
-
-# ---- apple: Apple's Foundation Models, on a Mac that has them.
-
-_LIMIT_TOKENS = 4_096
-
 
 class _AppleModel:
-    """The system's own model, through `apple_fm_sdk`; small, so a text is cut before the first call (DENS)."""
+    """The Mac's own model, through `apple_fm_sdk`; small, so a text is cut before the first call (DENS)."""
 
-    name = "apple:"
-    endpoint = "apple:"
+    name = endpoint = "apple:"
     small = True
     counter: TokenCounter = _UNKNOWN_COUNTER
 
     def __init__(self, *, limit: int | None = None) -> None:
-        self._given_limit = limit
+        self._limit = limit or _APPLE_LIMIT_TOKENS
 
     def __repr__(self) -> str:
         return "AppleModel()"
 
     def limit(self) -> int | None:
         """What the user said, or the limit that Apple documents."""
-        return self._given_limit or _LIMIT_TOKENS
+        return self._limit
 
     def count(self, text: str) -> int:
         """The tokens of a text, estimated."""
@@ -431,7 +356,7 @@ class _AppleModel:
         except BrimfulError:
             raise
         except Exception as error:  # noqa: BLE001 - the SDK's errors share no root that is there on other systems
-            raise failure(self.name, None, error, said=f"{type(error).__name__}: {error}"[:300]) from None
+            raise failure(self.name, None, error) from None
         stop.check()
         return Completion(str(getattr(answer, "content", answer)))
 
@@ -448,33 +373,24 @@ def _sdk() -> Any:
     return importlib.import_module("apple_fm_sdk")
 
 
-# ---- models: Which model does a name mean?
-#
-# openai:gpt-4.1-mini         OpenAI; also azure:, groq:, mistral:, deepseek:, openrouter:, together:, xai:
-# anthropic:claude-sonnet-4-5 Anthropic
-# gemini:gemini-2.5-flash     Google
-# ollama:llama3.2             a local Ollama
-# apple:                      the Mac's own model
-# http://localhost:8080/v1#x  any server with `/chat/completions`: llama.cpp, vLLM, LM Studio, …
-# extractive:                 no model at all: the text's own best sentences
+# ---- models: Which model does a name mean? docs/densify.md has the table.
 
-# Prefix: the family, the variable that may name another address, the address, the variables of the key.
-_REMOTE: dict[str, tuple[type[_RemoteModel], str, str, tuple[str, ...]]] = {
-    "openai": (_OpenAICompatible, "OPENAI_BASE_URL", "https://api.openai.com/v1", ("OPENAI_API_KEY",)),
-    "azure": (_OpenAICompatible, "AZURE_OPENAI_BASE_URL", "", ("AZURE_OPENAI_API_KEY",)),
-    "groq": (_OpenAICompatible, "GROQ_BASE_URL", "https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
-    "mistral": (_OpenAICompatible, "MISTRAL_BASE_URL", "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",)),
-    "deepseek": (_OpenAICompatible, "DEEPSEEK_BASE_URL", "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",)),
-    "openrouter": (_OpenAICompatible, "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
-    "together": (_OpenAICompatible, "TOGETHER_BASE_URL", "https://api.together.xyz/v1", ("TOGETHER_API_KEY",)),
-    "xai": (_OpenAICompatible, "XAI_BASE_URL", "https://api.x.ai/v1", ("XAI_API_KEY",)),
-    "ollama": (LocalServer, "OLLAMA_BASE_URL", "http://127.0.0.1:11434/v1", ("OLLAMA_API_KEY",)),
-    "anthropic": (Anthropic, "ANTHROPIC_BASE_URL", "https://api.anthropic.com", ("ANTHROPIC_API_KEY",)),
-    "gemini": (
-        *(Gemini, "GEMINI_BASE_URL", "https://generativelanguage.googleapis.com/v1beta"),
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    ),
+# Prefix: the wire format and the address. GROQ_BASE_URL names another address for groq:, GROQ_API_KEY its key.
+_REMOTE: dict[str, tuple[type[_RemoteModel], str]] = {
+    "openai": (_OpenAICompatible, "https://api.openai.com/v1"),
+    "azure": (_OpenAICompatible, ""),
+    "groq": (_OpenAICompatible, "https://api.groq.com/openai/v1"),
+    "mistral": (_OpenAICompatible, "https://api.mistral.ai/v1"),
+    "deepseek": (_OpenAICompatible, "https://api.deepseek.com/v1"),
+    "openrouter": (_OpenAICompatible, "https://openrouter.ai/api/v1"),
+    "together": (_OpenAICompatible, "https://api.together.xyz/v1"),
+    "xai": (_OpenAICompatible, "https://api.x.ai/v1"),
+    "ollama": (_LocalServer, "http://127.0.0.1:11434/v1"),
+    "anthropic": (_Anthropic, "https://api.anthropic.com"),
+    "gemini": (_Gemini, "https://generativelanguage.googleapis.com/v1beta"),
 }
+_VARIABLES = {"azure": "AZURE_OPENAI"}
+_MORE_KEYS = {"gemini": ("GOOGLE_API_KEY",)}
 _OWN = ("apple", "extractive", "http", "https")
 
 
@@ -488,7 +404,7 @@ def model_for(
     """The model behind a name; no connection is made before it is used.
 
     >>> model_for("http://localhost:8080/v1#tiny", limit=2_048)
-    LocalServer('http://localhost:8080/v1', 'tiny')
+    model_for('http://localhost:8080/v1#tiny')
     >>> model_for("opnai:gpt-4o")
     Traceback (most recent call last):
     brimful.errors.ChoiceError: unknown provider in 'opnai:gpt-4o'; did you mean 'openai'? ...
@@ -499,7 +415,7 @@ def model_for(
     prefix = prefix.lower()
     if prefix in ("http", "https"):
         base, _, model = name.strip().partition("#")
-        return LocalServer(base, model, limit=limit, counter=counter, timeouts=timeouts)
+        return _LocalServer(base, model, keys=("BRIMFUL_API_KEY",), limit=limit, counter=counter, timeouts=timeouts)
     if prefix == "apple":
         return _AppleModel(limit=limit)
     if prefix == "extractive":
@@ -509,8 +425,10 @@ def model_for(
     if prefix not in _REMOTE:
         known = (*_REMOTE, *_OWN)
         raise ChoiceError(f"unknown provider in {name!r}; {suggest(prefix, known)}choices: {', '.join(known)}")
-    family, variable, address, keys = _REMOTE[prefix]
-    base = os.environ.get(variable, "").strip() or address
+    family, address = _REMOTE[prefix]
+    variable = _VARIABLES.get(prefix, prefix.upper())
+    base = os.environ.get(f"{variable}_BASE_URL", "").strip() or address
     if not base:
-        raise SettingError(f"{prefix}: needs the address of your resource in {variable}")
-    return family(base, model, name=f"{prefix}:{model}", limit=limit, counter=counter, timeouts=timeouts, keys=keys)
+        raise SettingError(f"{prefix}: needs the address of your resource in {variable}_BASE_URL")
+    keys = (f"{variable}_API_KEY", *_MORE_KEYS.get(prefix, ()))
+    return family(base, model, keys=keys, name=f"{prefix}:{model}", limit=limit, counter=counter, timeouts=timeouts)

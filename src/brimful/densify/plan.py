@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -61,15 +61,6 @@ _SLACK = 99
 rather than that the text takes one part more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A slice of the source that goes into one request (DENS: chunk)."""
-
-    start: int
-    end: int
-    tokens: int
-
-
 class Slicer:
     """One source, prepared once, cut as often as its allowances change."""
 
@@ -84,19 +75,19 @@ class Slicer:
         """The tokens of the whole source."""
         return self._prepared.count(0, len(self._raw))
 
-    def text(self, part: Part | Span) -> str:
+    def text(self, part: Span) -> str:
         """A slice as text."""
         return self._raw[part.start : part.end].decode()
 
-    def words(self, part: Part | Span) -> str:
+    def words(self, part: Span) -> str:
         """A slice as it is sent: without white space that says nothing."""
         return squeeze(self.text(part), is_prose=self._is_prose)
 
-    def part(self, start: int, end: int) -> Part:
-        """A slice with its tokens."""
-        return Part(start, end, self._prepared.count(start, end))
+    def count(self, part: Span) -> int:
+        """The tokens of a slice."""
+        return self._prepared.count(part.start, part.end)
 
-    def cut(self, spans: Iterable[Span], allowance: int) -> list[Part]:
+    def cut(self, spans: Iterable[Span], allowance: int) -> list[Span]:
         r"""Parts of at most `allowance` tokens that hold every byte of the spans, save blank ones.
 
         >>> from brimful.text.vocabularies import tokens_for
@@ -104,22 +95,15 @@ class Slicer:
         >>> [slicer.text(part) for part in slicer.cut([Span(0, 32)], 6)]
         ['One two.\n\nThree four.\n\n', 'Five six.']
         """
-        found: list[Part] = []
-        for span in spans:
-            found += self._cut(span.start, span.end, max(allowance, 1))
-        return [part for part in found if self._raw[part.start : part.end].strip()]
+        parts = [part for span in spans for part in self._cut(span.start, span.end, max(allowance, 1))]
+        return [part for part in parts if self._raw[part.start : part.end].strip()]
 
-    def _cut(self, start: int, end: int, allowance: int) -> list[Part]:
-        found: list[Part] = []
+    def _cut(self, start: int, end: int, allowance: int) -> Iterator[Span]:
         while start < end:
             rest = self._prepared.count(start, end)
-            if rest <= allowance:
-                found.append(Part(start, end, rest))
-                break
-            stop = self._stop(start, end, rest, allowance)
-            found.append(Part(start, stop, self._prepared.count(start, stop)))
+            stop = end if rest <= allowance else self._stop(start, end, rest, allowance)
+            yield Span(start, stop)
             start = stop
-        return found
 
     def _stop(self, start: int, end: int, rest: int, allowance: int) -> int:
         """The end of the part at `start`: the last boundary of the best level that costs no part more."""
@@ -363,8 +347,8 @@ def forecast(document: Document, model: Model, *, settings: DensifySettings | No
         return _Forecast(model.name, slicer.tokens, 1, 0, 0, 0, exact)
     now = allowances(model.limit(), model.counter, settings, small=model.small)
     parts = slicer.cut([Span(0, len(document))], now.part)
-    sizes = [now.target(part.tokens) for part in parts]
-    sent = sum(part.tokens + overhead(model.counter, "part") for part in parts)
+    sizes = [now.target(slicer.count(part)) for part in parts]
+    sent = sum(slicer.count(part) + overhead(model.counter, "part") for part in parts)
     calls, received = len(parts), sum(sizes)
     while len(sizes) > 1 and (settings.target_tokens is None or sum(sizes) > settings.target_tokens):
         groups = groups_of(sizes, now.merge, between=_BETWEEN_TOKENS)

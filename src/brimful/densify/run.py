@@ -6,25 +6,22 @@ Calls with their retries, what a run holds on to, its parts, and the merges of t
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal, Self, TypeVar
-from weakref import WeakValueDictionary
 
 from blake3 import blake3
 
 from brimful.corpus.documents import Document
 from brimful.densify.digest import Gap, Partial, from_merge, from_part
-from brimful.densify.failures import learn, silently_truncated
 from brimful.densify.memory import Memory
-from brimful.densify.model import Completion, Model, Stop
+from brimful.densify.model import Completion, Model, learn, silently_truncated
 from brimful.densify.plan import (
     Allowances,
-    Part,
     Slicer,
     Task,
     allowances,
@@ -40,15 +37,16 @@ from brimful.errors import (
     ContextLimitError,
     ProviderError,
     QuotaError,
-    RateLimitError,
     RefusedError,
     RequestSizeError,
     SettingError,
+    UnavailableError,
 )
 from brimful.limits import COUNTED_TOKENS
 from brimful.settings import DensifySettings
 from brimful.text.spans import Span, merge_spans
 from brimful.text.strict_json import whole_characters
+from brimful.transport import LOOK_SECONDS, Stop
 
 # ---- calls: How is one request made to end well: how many at once, how often, how long between?
 #
@@ -57,49 +55,34 @@ from brimful.text.strict_json import whole_characters
 # it.
 
 _NEVER_AGAIN = (AuthError, ContextLimitError, QuotaError, RefusedError, RequestSizeError)
-_HOPELESS = frozenset({400, 404, 405, 410, 415, 422})
-_LANES: WeakValueDictionary[str, _Lane] = WeakValueDictionary()  # of the runs at work
-_BOUND: dict[str, _Lane] = {}  # those whose width was said for good
-_LANES_LOCK = threading.Lock()
+_ABSENT = frozenset({400, 404, 405, 410})
+"""Statuses of an address or a model that is not there, where an error says that something is unavailable."""
+_FREE = threading.Condition()
+_UNDER_WAY: Counter[str] = Counter()  # calls by endpoint
+_BOUND: dict[str, int] = {}
 
 
-class _Lane:
-    """The calls that one endpoint serves at once."""
-
-    def __init__(self, width: int) -> None:
-        self.width = width
-        self._busy = 0
-        self._free = threading.Condition()
-
-    @contextmanager
-    def place(self, stop: Stop) -> Iterator[None]:
-        """Wait for a free place, and hold it within the block."""
-        with self._free:
-            while self._busy >= self.width:
-                stop.check()
-                self._free.wait(0.05)
-            self._busy += 1
-        try:
-            yield
-        finally:
-            with self._free:
-                self._busy -= 1
-                self._free.notify()
+@contextmanager
+def _place(endpoint: str, width: int, stop: Stop) -> Iterator[None]:
+    """Wait until an endpoint serves fewer than `width` calls, or than `bound_parallel` said; then hold a place."""
+    with _FREE:
+        while _UNDER_WAY[endpoint] >= _BOUND.get(endpoint, width):
+            stop.check()
+            _FREE.wait(LOOK_SECONDS)
+        _UNDER_WAY[endpoint] += 1
+    try:
+        yield
+    finally:
+        with _FREE:
+            _UNDER_WAY[endpoint] -= 1
+            _FREE.notify_all()
 
 
 def bound_parallel(endpoint: str, calls: int) -> None:
     """Let an endpoint serve at most so many calls at once, for every run of this process from now on."""
     if calls < 1:
         raise SettingError(f"{calls} calls at once get nothing done; give at least 1")
-    with _LANES_LOCK:
-        lane = _BOUND[endpoint] = _LANES.setdefault(endpoint, _Lane(calls))
-        lane.width = calls
-
-
-def _lane(endpoint: str, width: int) -> _Lane:
-    """The endpoint's lane; the first of the runs at work decides its width, `bound_parallel` changes it."""
-    with _LANES_LOCK:
-        return _LANES.setdefault(endpoint, _Lane(width))
+    _BOUND[endpoint] = calls
 
 
 @dataclass(slots=True)
@@ -129,7 +112,7 @@ class Caller:
     settings: DensifySettings
     stop: Stop
     ledger: Ledger
-    sleep: Callable[[float], None]
+    sleep: Callable[[float], object]
 
     def ask(self, prompt: str, *, max_output_tokens: int) -> Completion:
         """The answer, after at most `attempts` requests."""
@@ -137,8 +120,6 @@ class Caller:
         for attempt in range(1, self.settings.attempts + 1):
             try:
                 return self._once(prompt, counted, max_output_tokens)
-            except _NEVER_AGAIN:
-                raise
             except ProviderError as error:
                 if attempt == self.settings.attempts or not self._may_pass(error):
                     raise
@@ -147,7 +128,7 @@ class Caller:
         raise AssertionError("the last attempt returns or raises")
 
     def _once(self, prompt: str, counted: int, max_output_tokens: int) -> Completion:
-        with _lane(self.model.endpoint, self.settings.parallel).place(self.stop):
+        with _place(self.model.endpoint, self.settings.parallel, self.stop):
             self.stop.check()
             self.ledger.add(calls=1, tokens_sent=counted)
             answer = _sound(self.model.complete(prompt, max_output_tokens=max_output_tokens, stop=self.stop))
@@ -162,7 +143,8 @@ class Caller:
 
     def _may_pass(self, error: ProviderError) -> bool:
         """Whether another try can end differently; a wait beyond `longest_wait_seconds` is not waited for."""
-        if error.status in _HOPELESS and not isinstance(error, RateLimitError):
+        is_absent = isinstance(error, UnavailableError) and error.status in _ABSENT
+        if is_absent or isinstance(error, _NEVER_AGAIN):
             return False
         return (error.wait_seconds or 0) <= self.settings.longest_wait_seconds
 
@@ -189,9 +171,7 @@ def _counted(tokens: int | None) -> int | None:
 
 # ---- running: What does a run hold on to, and how does it end: done, stopped, out of time, or failed?
 
-_LOOK_SECONDS = 0.05
-"""How often a run that waits looks whether it should end."""
-
+_BETWEEN = "\n\n"
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
 
@@ -248,11 +228,10 @@ class Run:
         if self.caller.settings.profile == "seed":
             return None
         learnt = self.memory.limit(model.endpoint, model.name, "named")
-        return learnt if learnt is not None else self._asked_limit()
-
-    def _asked_limit(self) -> int | None:
-        """What the model says, asked in a thread: the run's end does not wait for a provider that does not say it."""
-        asked = self._pool.submit(self.caller.model.limit)
+        if learnt is not None:
+            return learnt
+        # In a thread: the run's end does not wait for a provider that does not say it.
+        asked = self._pool.submit(model.limit)
         try:
             self.first_done({asked})
         except BaseException:
@@ -260,17 +239,11 @@ class Run:
             raise
         return asked.result()
 
-    def overflowed_before(self) -> int | None:
-        """The smallest request that this model ever refused as too long, where no limit was named."""
-        model = self.caller.model
-        return self.memory.limit(model.endpoint, model.name, "overflowed")
-
     def learn(self, error: ProviderError, tokens: int) -> Allowances | None:
         """What an overflow of a request of so many tokens teaches, remembered; allowances if it named a limit."""
         model, settings = self.caller.model, self.caller.settings
         self.caller.ledger.add(overflows=1)
-        found = learn(error.body)
-        limit = found.ours(tokens) if found else None
+        limit = learn(error.body, tokens)
         if limit is None or limit >= tokens + self.allowances.reserve or limit == self.limit:
             self.memory.keep_limit(model.endpoint, model.name, "overflowed", tokens)
             return None
@@ -288,10 +261,22 @@ class Run:
         parts = (model.name, model.endpoint, settings.profile, str(settings.target_tokens))
         return blake3(prompt(task).identity + "\0".join(parts).encode()).digest(16)
 
-    def ask(self, task: Task, text: str, *, tokens: int) -> str:
-        """One answer from the model, not remembered yet."""
-        whole = prompt(task).render(text, words=self.allowances.words(tokens))
-        return self.caller.ask(whole, max_output_tokens=self.allowances.reserve).text.strip()
+    def answer(self, task: Task, texts: Sequence[str], *, tokens: int, span: Span | None = None) -> Callable[[], str]:
+        """A thread's work: look an answer up, else ask, and remember it before anything else happens."""
+        recipe = self.recipe(task)
+        key = self.memory.key(recipe, texts)
+
+        def look_up_or_ask() -> str:
+            answer = self.memory.find(key)
+            if answer is not None:
+                self.caller.ledger.add(remembered=1)
+            else:
+                whole = prompt(task).render(_BETWEEN.join(texts), words=self.allowances.words(tokens))
+                answer = self.caller.ask(whole, max_output_tokens=self.allowances.reserve).text.strip()
+            self.memory.keep(key, answer, recipe=recipe, source=self.source, span=span)
+            return answer
+
+        return look_up_or_ask
 
     def request_tokens(self, task: Task, text: str) -> int:
         """What a request costs as it is sent."""
@@ -322,7 +307,7 @@ class Run:
         """Wait for the next answers, and for the wish to end or the end of the time."""
         while True:
             self.check()
-            done, _ = wait(futures, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            done, _ = wait(futures, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
             if done:
                 return done
 
@@ -332,12 +317,13 @@ class Run:
             future.cancel()
         while pending := {future for future in futures if not future.done()}:
             self.check()
-            wait(pending, timeout=_LOOK_SECONDS)
+            wait(pending, timeout=LOOK_SECONDS)
 
     def check(self) -> None:
         """Raise a CancelledError when the run should end."""
         if self._cancel is not None and self._cancel.is_set():
-            raise CancelledError("the run was stopped; what was finished is remembered, so run it again to go on")
+            self.caller.stop.set()
+        self.caller.stop.check()
         deadline = self.caller.settings.deadline_seconds
         if deadline is not None and self._clock() - self._begun > deadline:
             raise CancelledError(
@@ -372,7 +358,7 @@ class Parting:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._done: dict[Span, str] = {}
-        self._waiting: deque[Part] = deque()
+        self._waiting: deque[Span] = deque()
         self._most: int | None = None  # larger parts of earlier runs are not taken up
         self._failed: ProviderError | None = None
 
@@ -392,7 +378,7 @@ class Parting:
     def start_smaller(self) -> bool:
         """Prepare to condense everything in smaller parts, as merges failed; False where they are at their smallest."""
         run = self._run
-        longest = max((run.slicer.part(span.start, span.end).tokens for span in self._done), default=0)
+        longest = max(map(run.slicer.count, self._done), default=0)
         after = halved(run.allowances, longest, run.caller.settings)
         if after is None:
             return False
@@ -406,28 +392,26 @@ class Parting:
     def _take_up(self) -> None:
         """What an earlier run of this source has finished."""
         run = self._run
-        recipe = run.recipe("part")
-        for known in run.memory.places(recipe, run.source):
-            size = run.slicer.part(known.span.start, known.span.end).tokens
-            if self._most is None or size <= self._most:
-                self._done[known.span] = known.text
+        for span, text in run.memory.places(run.recipe("part"), run.source):
+            if self._most is None or run.slicer.count(span) <= self._most:
+                self._done[span] = text
                 run.caller.ledger.add(remembered=1)
 
-    def _first_cut(self, rest: list[Span]) -> list[Part]:
+    def _first_cut(self, rest: list[Span]) -> list[Span]:
         """The whole text as one part where it is likely to fit, else parts."""
         run, settings = self._run, self._run.caller.settings
         known = run.limit is not None or run.caller.model.small
         if known or self._done:
             return run.slicer.cut(rest, run.allowances.part)
-        whole = [run.slicer.part(span.start, span.end) for span in rest]
-        before = run.overflowed_before()
-        tokens = max((run.request_tokens("part", run.slicer.words(part)) for part in whole), default=0)
+        model = run.caller.model
+        before = run.memory.limit(model.endpoint, model.name, "overflowed")
+        tokens = max((run.request_tokens("part", run.slicer.words(part)) for part in rest), default=0)
         if before is not None and tokens >= before:
             while before is not None and run.allowances.part >= before:
                 after = halved(run.allowances, before, settings)
                 before, run.allowances = (before, after) if after else (None, run.allowances)
             return run.slicer.cut(rest, run.allowances.part)
-        return whole
+        return rest
 
     # ---- working
 
@@ -435,28 +419,14 @@ class Parting:
         done = len(self._done)
         self._run.report("parts", done, done + len(self._waiting) + under_way)
 
-    def _task(self, part: Part) -> Callable[[], str]:
-        """What a thread does: look it up, else ask, and remember the answer before anything else happens."""
-        run = self._run
-        text = run.slicer.words(part)
-        recipe = run.recipe("part")
-        key = run.memory.key(recipe, [text])
+    def _task(self, part: Span) -> Callable[[], str]:
+        slicer = self._run.slicer
+        return self._run.answer("part", [slicer.words(part)], tokens=slicer.count(part), span=part)
 
-        def condense() -> str:
-            span = Span(part.start, part.end)
-            known = run.memory.find(key)
-            if known is not None:
-                run.caller.ledger.add(remembered=1)
-            answer = known if known is not None else run.ask("part", text, tokens=part.tokens)
-            run.memory.keep(key, answer, recipe=recipe, source=run.source, span=span)
-            return answer
-
-        return condense
-
-    def _finish(self, part: Part, future: Future[str]) -> None:
+    def _finish(self, part: Span, future: Future[str]) -> None:
         run = self._run
         try:
-            self._done[Span(part.start, part.end)] = future.result()
+            self._done[part] = future.result()
         except ContextLimitError as error:
             tokens = run.request_tokens("part", run.slicer.words(part))
             self._cut_anew(part, run.learn(error, tokens), error)
@@ -465,26 +435,26 @@ class Parting:
         except ProviderError as error:
             if not run.caller.settings.allow_gaps:
                 raise
-            run.gaps.append(Gap(Span(part.start, part.end), str(error)))
+            run.gaps.append(Gap(part, str(error)))
             self._failed = error
 
-    def _cut_anew(self, part: Part, learnt: Allowances | None, error: ProviderError) -> None:
+    def _cut_anew(self, part: Span, learnt: Allowances | None, error: ProviderError) -> None:
         """Smaller parts for what overflowed and for what was not sent yet."""
-        run = self._run
-        after = learnt if learnt is not None and learnt.part < part.tokens else None
-        if after is None and part.tokens <= run.allowances.part:
-            after = halved(run.allowances, part.tokens, run.caller.settings)
+        run, tokens = self._run, self._run.slicer.count(part)
+        after = learnt if learnt is not None and learnt.part < tokens else None
+        if after is None and tokens <= run.allowances.part:
+            after = halved(run.allowances, tokens, run.caller.settings)
         elif after is None:  # cut under a larger allowance than today's: today's has not been tried
             after = run.allowances
         if after is None:
             raise type(error)(
-                f"{run.caller.model.name} refuses even a part of {part.tokens} tokens as too long, and no part is cut "
+                f"{run.caller.model.name} refuses even a part of {tokens} tokens as too long, and no part is cut "
                 f"smaller than {run.caller.settings.floor_tokens}; take a model with a larger limit",
                 status=error.status,
                 body=error.body,
             ) from error
         run.allowances = after
-        rest = merge_spans([Span(each.start, each.end) for each in (part, *self._waiting)])
+        rest = merge_spans([part, *self._waiting])
         self._waiting.clear()
         self._waiting += run.slicer.cut(rest, run.allowances.part)
 
@@ -493,8 +463,6 @@ class Parting:
 #
 # By passes: neighbours are grouped while they fit the merge allowance, each group becomes one partial. A pass that
 # leaves no fewer partials ends it, and they are joined instead (DENS, non-reducing merge guard).
-
-_BETWEEN = "\n\n"
 
 
 class Merging:
@@ -525,13 +493,11 @@ class Merging:
     def _is_short_enough(self) -> bool:
         """Partials that are together within the wanted size need no call to be one text."""
         target = self._run.caller.settings.target_tokens
-        return target is not None and self._run.caller.model.count(_BETWEEN.join(self._texts())) <= target
-
-    def _texts(self) -> list[str]:
-        return [partial.text for partial in self.partials]
+        whole = _BETWEEN.join(partial.text for partial in self.partials)
+        return target is not None and self._run.caller.model.count(whole) <= target
 
     def _groups(self) -> list[range]:
-        sizes = [self._run.caller.model.count(text) for text in self._texts()]
+        sizes = [self._run.caller.model.count(partial.text) for partial in self.partials]
         return groups_of(sizes, self._run.allowances.merge, between=self._between())
 
     def _between(self) -> int:
@@ -555,21 +521,8 @@ class Merging:
         self.partials = [partial for start in sorted(merged) for partial in merged[start]]
 
     def _task(self, group: range) -> Callable[[], str]:
-        run = self._run
         texts = [self.partials[at].text for at in group]
-        key = run.memory.key(run.recipe("merge"), texts)
-
-        def merge() -> str:
-            known = run.memory.find(key)
-            if known is not None:
-                run.caller.ledger.add(remembered=1)
-                return known
-            whole = _BETWEEN.join(texts)
-            answer = run.ask("merge", whole, tokens=run.caller.model.count(whole))
-            run.memory.keep(key, answer)
-            return answer
-
-        return merge
+        return self._run.answer("merge", texts, tokens=self._run.caller.model.count(_BETWEEN.join(texts)))
 
     def _finish(self, group: range, future: Future[str]) -> list[Partial]:
         """The merged partial; the group's own partials where it overflowed."""

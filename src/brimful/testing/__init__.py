@@ -15,12 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from blake3 import blake3
 
-from brimful.densify.model import Completion, Stop, failure
+from brimful.densify.failures import failure
+from brimful.densify.model import Completion
 from brimful.index.embedders import Floats, Kind
 from brimful.testing.provider import Call, Fault, ScriptedProvider, first_sentence, unanswered_address
 from brimful.text.terms import query_terms
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
+from brimful.transport import Stop
 
 __all__ = [
     "Call",
@@ -84,9 +86,7 @@ class FakeModel:
             self._fails(number)
         tokens = self.count(prompt)
         if self._limit is not None and tokens + max_output_tokens > self._limit:
-            raise failure(
-                self.name, 400, "Your input exceeds the context window.", said="input exceeds the context window"
-            )
+            raise failure(self.name, 400, "Your input exceeds the context window.")
         with self._lock:
             self.answered.append(prompt)
         return Completion(self._reply(prompt), input_tokens=tokens)

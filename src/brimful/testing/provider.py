@@ -15,10 +15,10 @@ from typing import Literal, Self
 
 from brimful.densify.model import Model
 from brimful.densify.models import model_for
-from brimful.densify.transport import Timeouts
 from brimful.limits import LEAST_CONTEXT_TOKENS
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
+from brimful.transport import Timeouts
 
 _FaultKind = Literal[
     "status", "hang", "hang_in_stream", "reset", "truncated", "html", "empty", "schema", "refusal", "in_stream",

@@ -201,8 +201,8 @@ def _room() -> Finding:
 
 def _server(name: str) -> Finding:
     """A model that was named is asked for one word."""
-    from brimful.densify.model import Stop
     from brimful.densify.models import model_for
+    from brimful.transport import Stop
 
     try:
         answer = model_for(name).complete("Answer with the word yes.", max_output_tokens=16, stop=Stop())
