@@ -141,14 +141,9 @@ class _Kept:
 class _SeenDocument(Document):
     """A document of which only the cited bytes are at hand: all that formats ask of one in order to write windows."""
 
-    __slots__ = ("_seen",)
-    _seen: Seen
-
     def __init__(self, cited: CitedDocument, seen: Seen) -> None:
-        for name in ("path", "time", "language", "id"):
-            object.__setattr__(self, name, getattr(cited, name))
-        object.__setattr__(self, "kind", "prose")
-        object.__setattr__(self, "_seen", seen)
+        super().__init__(cited.path, b"", time=cited.time, kind="prose", language=cited.language, id=cited.id)
+        self._seen = seen
 
     def __len__(self) -> int:
         return self._seen.length
