@@ -340,14 +340,14 @@ class Asked:
         ]
         known = self._known(apart, tokens)
         windows = self._window_cache.windows(apart, 0, known, below=len(apart))
-        return [window.changed(sequence=_place(window, spans.get(window.path, ()))) for window in windows]
+        return [replace(window, sequence=_place(window, spans.get(window.path, ()))) for window in windows]
 
     def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:
         strategy = self.settings.strategy
         if strategy == "adjacent":
             return windows
         if strategy == "semantic":  # windows are compared by what their units mean
-            windows = [window if window.vector else window.changed(vector=self._meaning(window)) for window in windows]
+            windows = [window if window.vector else replace(window, vector=self._meaning(window)) for window in windows]
         return link(windows, strategy, settings=self.settings.windows)
 
     def _meaning(self, window: Window) -> tuple[float, ...] | None:

@@ -6,7 +6,7 @@ import codecs
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -389,7 +389,7 @@ def _windows(
         except (BrimfulError, UnicodeDecodeError) as error:
             return windows, [*found, wrong(f"no window can be cut there ({error})", cited)]
         if window.id != cited.id:
-            window = window.changed(document=None, line=cited.line or None)
+            window = replace(window, document=None, line=cited.line or None)
         if not as_they_are:
             found += _wrong_window(cited, window, document)
         windows.append(window)
