@@ -40,7 +40,7 @@ _EDGES = 16  # tokens: what a format may write in fewer than the text has
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Asked:
     """A question to a corpus as it is at one moment, with all that was chosen for its answer."""
 
@@ -64,9 +64,9 @@ class Asked:
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
         # What is recent was preferred when it was ranked.
         settings = PackSettings(**{**chosen, "prefer_recent": False})
-        object.__setattr__(self, "_window_cache", WindowCache(self.settings.windows))
+        self._window_cache = WindowCache(self.settings.windows)
         form, cap = form_for(self.settings.format), cap_for(self.settings.sizing, self.settings.windows)
-        object.__setattr__(self, "_packer", Packer(self.counter, form, settings, cap_bytes=cap))
+        self._packer = Packer(self.counter, form, settings, cap_bytes=cap)
 
     def fullest(self, room: Budget) -> tuple[Context, Found]:
         """Search, inflate, pack; with the default sizing the water stands where all above it just fits."""
