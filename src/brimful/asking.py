@@ -40,7 +40,7 @@ _EDGES = 16  # tokens: what a format may write in fewer than the text has
 _LEAST_STEP = 64  # of so many hits at least one less, so that the tries come to an end
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Asked:
     """A question to a corpus as it is at one moment, with all that was chosen for its answer."""
 
@@ -64,9 +64,9 @@ class Asked:
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(PackSettings)}
         # What is recent was preferred when it was ranked.
         settings = PackSettings(**{**chosen, "prefer_recent": False})
-        object.__setattr__(self, "_window_cache", WindowCache(self.settings.windows))
+        self._window_cache = WindowCache(self.settings.windows)
         form, cap = form_for(self.settings.format), cap_for(self.settings.sizing, self.settings.windows)
-        object.__setattr__(self, "_packer", Packer(self.counter, form, settings, cap_bytes=cap))
+        self._packer = Packer(self.counter, form, settings, cap_bytes=cap)
 
     def fullest(self, room: Budget) -> tuple[Context, Found]:
         """Search, inflate, pack; with the default sizing the water stands where all above it just fits."""
@@ -340,14 +340,14 @@ class Asked:
         ]
         known = self._known(apart, tokens)
         windows = self._window_cache.windows(apart, 0, known, below=len(apart))
-        return [window.changed(sequence=_place(window, spans.get(window.path, ()))) for window in windows]
+        return [replace(window, sequence=_place(window, spans.get(window.path, ()))) for window in windows]
 
     def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:
         strategy = self.settings.strategy
         if strategy == "adjacent":
             return windows
         if strategy == "semantic":  # windows are compared by what their units mean
-            windows = [window if window.vector else window.changed(vector=self._meaning(window)) for window in windows]
+            windows = [window if window.vector else replace(window, vector=self._meaning(window)) for window in windows]
         return link(windows, strategy, settings=self.settings.windows)
 
     def _meaning(self, window: Window) -> tuple[float, ...] | None:

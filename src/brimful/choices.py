@@ -72,6 +72,12 @@ def check(settings: Any) -> None:
         check_value(choice, getattr(settings, name), name=name)
 
 
+def normalise(value: object, **fields: object) -> None:
+    """Set fields of a frozen dataclass while it is constructed; nothing else in the package writes to one."""
+    for name, field_value in fields.items():
+        object.__setattr__(value, name, field_value)
+
+
 def check_value(choice: Choice, value: object, *, name: str) -> None:
     """The same of one value."""
     if value is None and choice.may_be_none:

@@ -17,6 +17,7 @@ from brimful.assembly.context import Context, verify_determinism
 from brimful.assembly.explain import PRICED, Explanation
 from brimful.budget import Budget
 from brimful.corpus.documents import Document
+from brimful.corpus.secrets import check_secret
 from brimful.corpus.skips import Reason, Skipped, SourceSettings
 from brimful.errors import InputError, SettingError
 from brimful.index.embedders import Embedder
@@ -450,9 +451,8 @@ class Engine:
         cancel: threading.Event | None = None,
     ) -> Digest:
         """Condense a text; what a model answers is remembered beside the store, so that nothing is paid twice."""
-        from brimful.densify.densify import densify
+        from brimful.densify import densify, model_for
         from brimful.densify.extractive import ExtractiveModel
-        from brimful.densify.models import model_for
 
         chosen = model_for(model) if isinstance(model, str) else model
         memory = None if isinstance(chosen, ExtractiveModel) else self.memory
@@ -475,7 +475,6 @@ class Engine:
         Without a name it is called by the hash of its text. `cancel` ends it, as a failure that can be tried again.
         A text that holds a credential is refused before it is written down or sent, as `add_text` refuses it.
         """
-        from brimful.corpus.secrets import check_secret
         from brimful.densify.captures import Capture, name_of
 
         name = name or name_of(text)

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from brimful import rules
 from brimful.asking import Asked
+from brimful.assembly.citing import check_answer
 from brimful.assembly.context import Context, digest_document, relevance_of
 from brimful.assembly.explain import PRICED, Explanation, Prices
+from brimful.assembly.outline_map import by_importance, draw, inside
 from brimful.assembly.showing import map_part, question_part
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path, close_part
@@ -119,13 +121,13 @@ class Readers:
     @cached_property
     def reranker(self) -> Reranker | None:
         """Who puts the best passages in order; nobody unless one was named."""
+        from brimful.index.named import reranker_named
+
         chosen = self._reranker_chosen
         if chosen == "auto":
             chosen = os.environ.get("BRIMFUL_RERANKER") or "none"
         if chosen == "none":
             return None
-        from brimful.index.named import reranker_named
-
         return reranker_named(chosen) if isinstance(chosen, str) else chosen
 
     @property
@@ -263,8 +265,6 @@ class Corpus:
 
         The windows are read from the store; those that it has no more as they were cited are named in `changed`.
         """
-        from brimful.assembly.citing import check_answer
-
         cited = Receipt.of(receipt)
         digests = {each.path: each.text for each in cited.digests}
         found = [(each, self._cited_window(each, digests.get(each.path))) for each in cited.windows]
@@ -350,8 +350,6 @@ class Corpus:
 
     def _drawn(self, room: int, question: str | None, model: str, path: str | Sequence[str]) -> CorpusMap:
         """A map of so many tokens at most."""
-        from brimful.assembly.outline_map import by_importance, draw, inside  # its rules take a while to load
-
         counter = tokens_for(model)
         documents = self.columns.documents
         rows = by_importance(documents, self._rows(path))

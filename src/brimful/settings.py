@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from brimful.budget import LARGEST, Budget, budget_of
-from brimful.choices import Choice, check, choice, choices_of, from_text
+from brimful.choices import Choice, check, choice, choices_of, from_text, normalise
 from brimful.errors import SettingError, choose
 from brimful.version import VERSION as _VERSION
 
@@ -289,8 +289,7 @@ class Filters:
     without: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in _SEVERAL:
-            object.__setattr__(self, name, _texts(name, getattr(self, name)))
+        normalise(self, **{name: _texts(name, getattr(self, name)) for name in _SEVERAL})
         for name in ("after", "before"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
@@ -384,9 +383,7 @@ class AskSettings:
 
     def __post_init__(self) -> None:
         check(self)
-        object.__setattr__(self, "synonyms", _texts("synonyms", self.synonyms))
-        for name, value in asdict(self.filters).items():
-            object.__setattr__(self, name, value)
+        normalise(self, synonyms=_texts("synonyms", self.synonyms), **asdict(self.filters))
         if self.related and self.sizing == "field":
             raise SettingError(
                 "related=True shares the budget out over pools of hits, which sizing 'field' does not have; "

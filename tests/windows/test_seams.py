@@ -129,12 +129,12 @@ def test_growing_and_trimming_take_the_seams_along():
     settings = WindowSettings(trail_share=16, whole_share=0)
     (window,) = inflate([Hit("tea.md", span.start, span.end, 1.0)], [PAGE], sizing="field", settings=settings)
     assert [seam.text for seam in window.seams] == ["Tea", "Pots", "Brass pots"]
-    earlier = window.resized(at("# Tea").start, window.end)
+    earlier = window.resized(at("# Tea").start, window.end, hits=())
     assert [seam.text for seam in earlier.seams] == ["Tea"]
-    later = earlier.resized(at("## Cups").start, len(PAGE))
+    later = earlier.resized(at("## Cups").start, len(PAGE), hits=())
     assert [seam.text for seam in later.seams] == ["Tea", "Cups"]
     brought = Window.cut(PAGE, span.start, span.end)
-    assert brought.resized(span.start, span.end).seams == ()
+    assert brought.resized(span.start, span.end, hits=()).seams == ()
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -276,8 +276,8 @@ def test_windows_of_other_retrievers_keep_the_seams_that_they_have():
     """None are added when they grow, and those that they have stay outside of them."""
     seam = seams_for(PAGE, at("## Cups"), trail_share=16)[:1]
     window = replace(Window.cut(PAGE, *span_of("## Cups")), seams=seam)
-    assert window.resized(window.start - 50, window.end).seams == seam
-    assert window.resized(0, window.end).seams == ()
+    assert window.resized(window.start - 50, window.end, hits=()).seams == seam
+    assert window.resized(0, window.end, hits=()).seams == ()
 
 
 def span_of(text):

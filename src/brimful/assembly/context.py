@@ -11,8 +11,10 @@ from itertools import accumulate, chain, pairwise
 from operator import add
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from brimful.assembly.citing import Checked, check_answer
 from brimful.assembly.formats import Block, Form, Fragment, Payload, Showing, form_for
 from brimful.assembly.formats.form import in_block
+from brimful.assembly.showing import anthropic_arguments, context_html, context_record, openai_messages, prompt_of
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, by_path
 from brimful.search.meaning import Read
@@ -28,7 +30,6 @@ from brimful.windows.window import Cluster, Window
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from brimful.assembly.citing import Checked
     from brimful.receipts.receipt import Receipt
 
 
@@ -346,8 +347,6 @@ class Context:
 
         With `with_question` or `map_percent` the budget covers all of it.
         """
-        from brimful.assembly.showing import prompt_of
-
         return prompt_of(self)
 
     def to_openai_messages(self, system: str | None = None, *, question: str | None = None) -> list[dict[str, object]]:
@@ -355,8 +354,6 @@ class Context:
 
         Without a `question` it is the one that was asked; an empty one leaves it out.
         """
-        from brimful.assembly.showing import openai_messages
-
         return openai_messages(self, system=system, question=question)
 
     def to_anthropic(self, system: str | None = None, *, question: str | None = None) -> dict[str, object]:
@@ -364,20 +361,14 @@ class Context:
 
         For a context of `format="anthropic"`, whose `tokens` counts each block's source, title and texts.
         """
-        from brimful.assembly.showing import anthropic_arguments
-
         return anthropic_arguments(self, system=system, question=question)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from brimful.assembly.showing import context_html
-
         return context_html(self)
 
     def to_json(self) -> str:
         """Text, windows, corrections and omissions as one JSON object."""
-        from brimful.assembly.showing import context_record
-
         return json.dumps(context_record(self), ensure_ascii=False)
 
     @cached_property
@@ -414,8 +405,6 @@ class Context:
 
     def check_answer(self, answer: str) -> Checked:
         """Which quotations of an answer stand in this context, and which of its citations it shows."""
-        from brimful.assembly.citing import check_answer
-
         return check_answer(answer, self.windows)
 
     def drift(self, documents: Iterable[Document] | Mapping[str, Document] | None = None) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from operator import attrgetter
 
@@ -150,7 +150,7 @@ class Twins:
         """The window with the documents that say the same: one and the same each time, which costs what it did."""
         key = (id(window), also_in)
         if key not in self._named:
-            self._named[key] = window, window.changed(also_in=also_in)
+            self._named[key] = window, replace(window, also_in=also_in)
         return self._named[key][1]
 
     def number(self, text: str) -> int:

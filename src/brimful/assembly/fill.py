@@ -93,7 +93,7 @@ class _Stretch:
         """The window over other bytes of its source."""
         hits = self.hits_in(start, end)
         if self.window.document is not None:
-            return self.window.resized(start, end, is_inflated=True, hits=hits)
+            return self.window.resized(start, end, hits=hits)
         return replace(
             self.window,
             text=self.source.text(start, end),
@@ -245,7 +245,7 @@ class Page:
             self._fits(stretch, start, stretch.end)
         else:
             block, slot = stretch.place
-            kept = stretch.window.changed(is_inflated=True, hits=stretch.hits_in(start, stretch.end))
+            kept = replace(stretch.window, is_inflated=True, hits=stretch.hits_in(start, stretch.end))
             stretch.window = self._blocks[block][slot] = kept
 
     def _grow_all(self, stretches: list[_Stretch], *, merge: bool) -> None:

@@ -320,7 +320,7 @@ def _as_shown(window: Window) -> Window:
     """The window with the coherence that it has as it is shown: it may have been cut or grown."""
     if window.document is None:
         return window
-    return window.changed(coherence=coherence_of(window.document, window.span, window.seams))
+    return replace(window, coherence=coherence_of(window.document, window.span, window.seams))
 
 
 def _holds(shown: Window, other: Window) -> bool:

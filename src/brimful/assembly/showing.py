@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from brimful.assembly.context import Condensed, Context, Match, Omitted
+from brimful.assembly.formats.form import safe_name
 from brimful.assembly.formats.markdown import fenced
 from brimful.assembly.formats.plain import MAP, QUESTION, with_backslashes
 from brimful.assembly.formats.xml import as_text
@@ -27,13 +27,8 @@ from brimful.settings import FormatName
 from brimful.windows.window import Cluster, Coherence, Window
 
 if TYPE_CHECKING:
+    from brimful.assembly.context import Condensed, Context, Match, Omitted
     from brimful.assembly.formats import Payload
-
-from brimful.assembly.formats.form import safe_name
-
-if TYPE_CHECKING:
-    from brimful.assembly.context import Context, Omitted
-    from brimful.windows.window import Window
 
 # ---- record: What does a context look like as JSON? The same record from every surface.
 

@@ -8,12 +8,12 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 import numpy as np
 from blake3 import blake3
 
+from brimful.choices import normalise
 from brimful.errors import DocumentError, ScoreError, SpanError, choose, did_you_mean
 from brimful.kernels import lines as kernels
 from brimful.text.kinds import Kind, kind_of
@@ -36,23 +36,15 @@ _LOOKED_THROUGH = 1 << 17
 """A document with more bytes is not looked through for them: it may be a conversation, and near a window that shows."""
 
 
-class _WorkedOut:
-    """What is worked out once, when it is first asked for; then it is there like any field."""
-
-    __slots__ = ("outline", "speaks")
-    outline: Outline
-    speaks: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Document(_WorkedOut):
+@dataclass(frozen=True)
+class Document:
     """Immutable bytes with a name (the seeds' compound, document, snapshot).
 
     `content` may be given as str; it is kept as UTF-8 bytes, which must be valid.
     `kind` and `language` are found from path and content unless given.
     `time` is seconds since 1970, UTC; `vector` and `entities` are whatever the caller knows. `outline` is where it
-    may be cut: worked out when first asked for, if it is not known already. `speaks` says whether its text has any of
-    the signs of a conversation.
+    may be cut: read off the content when first asked for, unless it is given. A store, which has checked the content
+    already, gives the `id` as well.
 
     >>> Document("notes.md", "Tea at four.").kind
     'prose'
@@ -66,7 +58,7 @@ class Document(_WorkedOut):
     vector: tuple[float, ...] | None = field(repr=False)
     entities: tuple[str, ...] = field(repr=False)
     id: str = field(repr=False)
-    _newlines: array[int] | None = field(repr=False, compare=False)
+    _outline: Outline | None = field(repr=False, compare=False)
 
     def __init__(
         self,
@@ -79,80 +71,38 @@ class Document(_WorkedOut):
         vector: Iterable[float] | None = None,
         entities: Iterable[str] = (),
         outline: Outline | None = None,
+        id: str | None = None,  # noqa: A002  (the field's name)
     ) -> None:
-        name = check_path(path)
         if isinstance(content, str):
             content = _encode(path, content)
-        _check_utf8(path, content)
+        known_id = id or _hash_of(check_path(path), _check_utf8(path, content))
         check_time(time, where=path)
-        found, found_language = (choose(kind, KINDS, what="kind"), None) if kind else kind_of(path, content)
-        hasher = blake3(len(name).to_bytes(8, "big") + name)
-        hasher.update(content)
-        put = partial(object.__setattr__, self)
-        put("path", path)
-        put("content", content)
-        put("time", time)
-        put("kind", found)
-        put("language", language or found_language)
-        put("vector", _check_vector(vector, where=path))
-        put("entities", _check_names(entities, where=path))
-        put("id", hasher.hexdigest())
-        put("_newlines", None)
-        if outline is not None:
-            put("outline", outline)
+        found_kind, found_language = (choose(kind, KINDS, what="kind"), None) if kind else kind_of(path, content)
+        normalise(
+            self,
+            path=path,
+            content=content,
+            time=time,
+            kind=found_kind,
+            language=language or found_language,
+            vector=_check_vector(vector, where=path),
+            entities=_check_names(entities, where=path),
+            id=known_id,
+            _outline=outline,
+        )
 
-    @staticmethod
-    def read(path: str, content: bytes, *, time: int | None, kind: Kind, language: str | None) -> Document:
-        """A document of a file that was read: its text is UTF-8, and its kind and time are known to be such.
+    @cached_property
+    def outline(self) -> Outline:
+        """Where it may be cut, and what stands around each place."""
+        if self._outline is not None:
+            return self._outline
+        return outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
 
-        >>> read = Document.read("a.md", b"Tea.", time=None, kind="prose", language="markdown")
-        >>> read == Document("a.md", "Tea.")
-        True
-        """
-        name = check_path(path)
-        hasher = blake3(len(name).to_bytes(8, "big") + name)
-        hasher.update(content)
-        return Document.known(path, content, id=hasher.hexdigest(), time=time, kind=kind, language=language)
-
-    @staticmethod
-    def known(
-        path: str,
-        content: bytes,
-        *,
-        id: str,  # noqa: A002  (the field's name)
-        time: int | None,
-        kind: Kind,
-        language: str | None,
-        outline: Outline | None = None,
-    ) -> Document:
-        """A document of values that a store has checked already, its id included: a question reads dozens."""
-        document = object.__new__(Document)
-        put = partial(object.__setattr__, document)
-        put("path", path)
-        put("content", content)
-        put("time", time)
-        put("kind", kind)
-        put("language", language)
-        put("vector", None)
-        put("entities", ())
-        put("id", id)
-        put("_newlines", None)
-        if outline is not None:
-            put("outline", outline)
-        return document
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            """Where this document may be cut, and whether it is a conversation, if nobody has asked before."""
-            if name == "outline":
-                found: object = outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
-            elif name == "speaks":
-                found = len(self.content) > _LOOKED_THROUGH or kernels.has_speaker(self.content, SPEAKERS)
-            else:
-                raise AttributeError(f"a document has no {name!r}")
-            object.__setattr__(self, name, found)
-            return found
+    @cached_property
+    def speaks(self) -> bool:
+        """Whether its text may have the signs of a conversation."""
+        is_searched = self.is_whole and len(self) <= _LOOKED_THROUGH
+        return not is_searched or kernels.has_speaker(self.content, SPEAKERS)
 
     def __len__(self) -> int:
         return len(self.content)
@@ -179,12 +129,11 @@ class Document(_WorkedOut):
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line (from 1) that `[start, end)` touches."""
         last = max(start, end - 1)
-        if self._newlines is None and len(self.content) <= _COUNTED:
+        if len(self.content) <= _COUNTED:
             first = kernels.count_newlines(self.content, start)
             return first + 1, first + self.content.count(b"\n", start, last) + 1
-        ends = self._line_ends()
-        first = bisect_left(ends, start)
-        return first + 1, bisect_left(ends, last, first) + 1
+        first = bisect_left(self._line_ends, start)
+        return first + 1, bisect_left(self._line_ends, last, first) + 1
 
     @property
     def line_count(self) -> int:
@@ -193,7 +142,7 @@ class Document(_WorkedOut):
         >>> Document("a.txt", "one\\ntwo\\n").line_count, Document("b.txt", "one\\ntwo").line_count
         (2, 2)
         """
-        return len(self._line_ends()) + (not self.content.endswith(b"\n"))
+        return len(self._line_ends) + (not self.content.endswith(b"\n"))
 
     def span_of_lines(self, first: int, last: int) -> Span:
         """The bytes of the lines from `first` to `last` (from 1), with the end of the last one.
@@ -207,24 +156,17 @@ class Document(_WorkedOut):
             )
         if first > self.line_count:
             raise SpanError(f"line {first} is beyond {self.path}, which has {self.line_count} lines")
-        ends = self._line_ends()
+        ends = self._line_ends
         start = 0 if first == 1 else ends[first - 2] + 1
         return Span(start, ends[last - 1] + 1 if last <= len(ends) else len(self.content))
 
+    @cached_property
     def _line_ends(self) -> array[int]:
-        if self._newlines is None:
-            object.__setattr__(self, "_newlines", kernels.find_newlines(self.content))
-        assert self._newlines is not None
-        return self._newlines
-
-
-class _Ordered:
-    __slots__ = ("order",)
-    order: tuple[float, str, int, int, int, tuple[str, ...]]
+        return kernels.find_newlines(self.content)
 
 
 @dataclass(frozen=True, slots=True)
-class Hit(_Ordered):
+class Hit:
     """A place in a document that matters for the question (SearchResult, RetrievalResult).
 
     `end` may be left out: a position then stands for itself, as an atom position does (085b §5.1).
@@ -248,15 +190,23 @@ class Hit(_Ordered):
     matches: tuple[tuple[int, int], ...] = field(default=(), kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
-        if self.end == -1:
-            object.__setattr__(self, "end", self.start)
-        score = check_place("hit", self.path, self.start, self.end, score=self.score, time=self.time)
-        object.__setattr__(self, "score", score)
-        object.__setattr__(self, "vector", _check_vector(self.vector, where=f"hit in {self.path!r}"))
-        object.__setattr__(self, "terms", tuple(self.terms))
-        object.__setattr__(self, "entities", _check_names(self.entities, where=f"hit in {self.path!r}"))
-        for start, end in self.matches:
-            check_span(start, end, where=f" (a match of a hit in {self.path!r})")
+        end, where = self.start if self.end == -1 else self.end, f"hit in {self.path!r}"
+        score = check_place("hit", self.path, self.start, end, score=self.score, time=self.time)
+        for first, last in self.matches:
+            check_span(first, last, where=f" (a match of a {where})")
+        normalise(
+            self,
+            end=end,
+            score=score,
+            vector=_check_vector(self.vector, where=where),
+            terms=tuple(self.terms),
+            entities=_check_names(self.entities, where=where),
+        )
+
+    @property
+    def order(self) -> tuple[float, str, int, int, int, tuple[str, ...]]:
+        """What hits are sorted by."""
+        return (-self.score, self.path, self.sequence, self.start, self.end, self.terms)
 
     @classmethod
     def of(cls, document: Document, text: str, *, score: float = 0.0) -> Hit:
@@ -282,46 +232,6 @@ class Hit(_Ordered):
                 )
             start, end = found.span()
         return cls(document.path, start, end, score)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            """Its place in an order, worked out once."""
-            if name != "order":
-                raise AttributeError(f"a hit has no {name!r}")
-            object.__setattr__(self, "order", _order(self))
-            return self.order
-
-
-def _order(hit: Hit) -> tuple[float, str, int, int, int, tuple[str, ...]]:
-    return (-hit.score, hit.path, hit.sequence, hit.start, hit.end, hit.terms)
-
-
-_HIT_FIELDS = (
-    *("path", "start", "end", "score", "lexical", "semantic", "terms", "time"),
-    *("sequence", "vector", "entities", "matches"),
-)
-
-
-def known_hits(
-    paths: Iterable[str],
-    starts: Iterable[int],
-    ends: Iterable[int],
-    scores: Iterable[float],
-    *,
-    lexical: Iterable[float | None],
-    semantic: Iterable[float | None],
-    terms: Iterable[tuple[str, ...]],
-    times: Iterable[int | None],
-) -> tuple[Hit, ...]:
-    """Hits of columns of values that a store has checked already: a question makes thousands."""
-    hits: list[Hit] = []
-    for values in zip(paths, starts, ends, scores, lexical, semantic, terms, times, strict=True):
-        hit = object.__new__(Hit)
-        for name, value in zip(_HIT_FIELDS, (*values, 0, None, (), ()), strict=True):
-            object.__setattr__(hit, name, value)
-        hits.append(hit)
-    return tuple(hits)
 
 
 def by_path(documents: Iterable[Document] | Mapping[str, Document]) -> dict[str, Document]:
@@ -410,17 +320,24 @@ def _encode(path: str, text: str) -> bytes:
         ) from error
 
 
-def _check_utf8(path: str, content: object) -> None:
+def _hash_of(path: bytes, content: bytes) -> str:
+    hasher = blake3(len(path).to_bytes(8, "big") + path)
+    hasher.update(content)
+    return hasher.hexdigest()
+
+
+def _check_utf8(path: str, content: object) -> bytes:
     if not isinstance(content, bytes):
         raise DocumentError(f"{path}: content must be str or bytes, got {type(content).__name__}")
     if content.isascii():
-        return
+        return content
     try:
         content.decode()
     except UnicodeDecodeError as error:
         raise DocumentError(
             f"{path}: byte {error.start} is not UTF-8; decode the file with its own encoding and pass the text"
         ) from error
+    return content
 
 
 # ---- paths: Which paths could be meant by one that is not there?

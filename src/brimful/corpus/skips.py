@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, get_args
 
+from brimful.choices import normalise
 from brimful.errors import SettingError, choose
 
 # ---- skips: Why is a file left out, and what lets it in?
@@ -102,13 +103,13 @@ class SourceSettings:
     def __post_init__(self) -> None:
         for reason in self.allow:
             choose(reason, _OVERRIDABLE, what="reason to allow")
-        object.__setattr__(self, "allow", frozenset(self.allow))
+        normalise(self, allow=frozenset(self.allow))
         for name in ("exclude", "include"):
             value = getattr(self, name)
             several = (value,) if isinstance(value, str) else tuple(value)
             if not all(isinstance(each, str) and each.strip() and "\n" not in each for each in several):
                 raise SettingError(f"{name} is {value!r}; it is a pattern such as '*.log' or 'old/', or several")
-            object.__setattr__(self, name, several)
+            normalise(self, **{name: several})
         for name in (name for name in self.__slots__ if name.startswith("max_")):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:

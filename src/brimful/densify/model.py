@@ -8,7 +8,6 @@ from typing import Literal, Protocol, runtime_checkable
 
 from brimful.densify.failures import evidence_of
 from brimful.limits import LEAST_CONTEXT_TOKENS
-from brimful.patterns import compiled
 from brimful.text.tokens import TokenCounter
 from brimful.transport import Stop
 
@@ -81,16 +80,16 @@ _LIMIT_FIELDS = (
     *("inputtokenlimit", "max_input_tokens"),
 )
 _COUNTED_FIELDS = ("n_prompt_tokens", "prompt_tokens", "input_tokens")
-_ABOVE_LIMIT = compiled(r"> ?(\d{3,})\b")
-_KEYWORD = compiled(
+_ABOVE_LIMIT = re.compile(r"> ?(\d{3,})\b")
+_KEYWORD = re.compile(
     r"(?:context (?:length|size|window|limit)|max(?:imum)?[a-z ]{0,40}|limit|n ctx|max (?:model|seq|sequence) len|"
     r"allowed|up to|only supports?|must be <=?|less than|fewer than|at most|can ?not exceed)"
     r"[^\d.;]{0,40}(?<!by )(?<!limit \()(\d{3,})\b"
 )
-_BEFORE = compiled(r"\b(\d{3,}) (?:tokens? )?(?:maximum|max|context|limit)")
-_RANGE = compiled(r"\[\d+, ?(\d{3,})\]")
-_COUNTED_ALONE = compiled(r"(\d{3,}) (?:tokens )?(?:in (?:the|your) (?:messages|prompt)|from the input)")
-_COUNTED = compiled(
+_BEFORE = re.compile(r"\b(\d{3,}) (?:tokens? )?(?:maximum|max|context|limit)")
+_RANGE = re.compile(r"\[\d+, ?(\d{3,})\]")
+_COUNTED_ALONE = re.compile(r"(\d{3,}) (?:tokens )?(?:in (?:the|your) (?:messages|prompt)|from the input)")
+_COUNTED = re.compile(
     r"(\d{3,}) (?:input tokens|inputs tokens|tokens >)|resulted in (\d{3,})|"
     r"(?:request|input|prompt|content)[a-z ]{0,20}[( ](\d{3,})(?: tokens)?|"
     r"count (?:\(|is |of )(\d{3,})|contains (\d{3,}) tokens"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.index.embedders import StaticEmbedder
 from brimful.index.segments import Numbers, Postings
 from brimful.index.vectors import CODE_BYTES, Codes, TermVectors, codes_of, project, unit_codes
 from brimful.kernels import lines as kernels
@@ -422,8 +423,6 @@ def default_embedder() -> Embedder | None:
     """The static table, one for the process, where the `semantic` extra is installed; else None."""
     if find_spec("wordllama") is None:
         return None
-    from brimful.index.embedders import StaticEmbedder
-
     return StaticEmbedder()
 
 

@@ -93,7 +93,7 @@ def _taken(file: File, settings: SourceSettings) -> tuple[list[Entry], list[Skip
 def _entry_of(loaded: Loaded, file: File) -> Entry:
     """A document of a file, ready to be stored."""
     time = loaded.time if loaded.time is not None and is_time(loaded.time) else time_of(file.found)
-    document = Document.read(
+    document = Document(
         file.folder + loaded.path, loaded.content, time=time, kind=loaded.kind, language=loaded.language
     )
     return Entry(

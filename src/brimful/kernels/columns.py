@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,43 +58,35 @@ def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers
     return values
 
 
-class Columns(tuple[Places, ...]):  # noqa: SLOT001  (what is remembered needs room)
-    """Columns of places or rows, one for each segment, that remember where a kernel finds them.
+class Columns:
+    """Columns of places or rows, one for each segment, with where a kernel finds them.
 
-    A place on the axis of a segment takes four bytes: indexing has no more for it, and merging makes no longer axis.
+    `at` is where each begins in memory, `sizes` how many numbers each has, `total` how many all of them have. A place
+    on the axis of a segment takes four bytes: indexing has no more for it, and merging makes no longer axis.
     """
 
     counted: tuple[Columns, Numbers, Numbers] | None = None
     """Where there are many: for which bases rows were counted, which ones, and how often (`CountedRows`)."""
 
-    def __new__(cls, columns: Iterable[NDArray[Any]]) -> Self:
-        """The same numbers, of four bytes each, one after the other."""
-        return super().__new__(cls, (places_of(column) for column in columns))
+    def __init__(self, columns: Iterable[NDArray[Any]]) -> None:
+        self._columns = [places_of(column) for column in columns]
+        self.at = np.array([address_of(column) for column in self._columns], np.uint64)
+        self.sizes = np.array([len(column) for column in self._columns], np.int64)
+        self.total = int(self.sizes.sum())
 
-    @cached_property
-    def at(self) -> NDArray[np.uint64]:
-        """Where each begins in memory."""
-        return np.array([address_of(column) for column in self], np.uint64)
+    def __len__(self) -> int:
+        return len(self._columns)
 
-    @cached_property
-    def sizes(self) -> Numbers:
-        """How many numbers each has."""
-        return np.array([len(column) for column in self], np.int64)
+    def __getitem__(self, number: int) -> Places:
+        return self._columns[number]
 
-    @cached_property
+    def __iter__(self) -> Iterator[Places]:
+        return iter(self._columns)
+
+    @property
     def given(self) -> tuple[int, int, int]:
         """What every kernel over columns is given first: where they are, how long, how many."""
         return address_of(self.at), address_of(self.sizes), len(self)
-
-    @cached_property
-    def total(self) -> int:
-        """How many numbers all of them have."""
-        return int(self.sizes.sum())
-
-    @classmethod
-    def of(cls, columns: Sequence[NDArray[Any]]) -> Columns:
-        """Columns that may be such already."""
-        return columns if isinstance(columns, Columns) else cls(columns)
 
     @classmethod
     def cut(cls, values: Places, sizes: Numbers) -> Columns:
@@ -108,11 +99,7 @@ class Columns(tuple[Places, ...]):  # noqa: SLOT001  (what is remembered needs r
         bounds = [0, *accumulate(each)]
         if min(each, default=0) < 0 or bounds[-1] > len(values):
             raise ValueError("columns must lie inside of their numbers")
-        made = super().__new__(cls, [values[first:last] for first, last in pairwise(bounds)])
-        at = address_of(values)
-        made.__dict__["at"] = np.array([at + 4 * first for first in bounds[:-1]], np.uint64)
-        made.__dict__["sizes"], made.__dict__["total"] = sizes, bounds[-1]
-        return made
+        return cls(values[first:last] for first, last in pairwise(bounds))
 
 
 class OpenPages:
@@ -431,9 +418,9 @@ class CountedRows:
         """How many rows have anything."""
         return self._known
 
-    def add(self, columns: Sequence[NDArray[Any]], *, weight: int) -> None:
+    def add(self, columns: Columns | Sequence[NDArray[Any]], *, weight: int) -> None:
         """Count so much for every position."""
-        positions = Columns.of(columns)
+        positions = columns if isinstance(columns, Columns) else Columns(columns)
         if len(positions) != self._segments or weight < 1:
             raise ValueError("every segment needs its positions, and these a weight from 1 on")
         if not is_common(positions, len(self.counts)):

@@ -7,7 +7,7 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -141,14 +141,9 @@ class _Kept:
 class _SeenDocument(Document):
     """A document of which only the cited bytes are at hand: all that formats ask of one in order to write windows."""
 
-    __slots__ = ("_seen",)
-    _seen: Seen
-
     def __init__(self, cited: CitedDocument, seen: Seen) -> None:
-        for name in ("path", "time", "language", "id"):
-            object.__setattr__(self, name, getattr(cited, name))
-        object.__setattr__(self, "kind", "prose")
-        object.__setattr__(self, "_seen", seen)
+        super().__init__(cited.path, b"", time=cited.time, kind="prose", language=cited.language, id=cited.id)
+        self._seen = seen
 
     def __len__(self) -> int:
         return self._seen.length
@@ -400,7 +395,7 @@ def _windows(
         except (BrimfulError, UnicodeDecodeError) as error:
             return windows, [*found, wrong(f"no window can be cut there ({error})", cited)]
         if window.id != cited.id:
-            window = window.changed(document=None, line=cited.line or None)
+            window = replace(window, document=None, line=cited.line or None)
         if not as_they_are:
             found += _wrong_window(cited, window, document)
         windows.append(window)

@@ -142,12 +142,12 @@ class CorpusColumns:
         # Places of terms, and of the forms of a word, by which they are kept.
         self._kept: ByteLru[Any, Any] = ByteLru(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 32))
         terms = StoredTerms(snapshot, [segment.view for segment in self.segments], self._kept)
-        self._counted = terms.census
-        self.census = lru_cache(_KEPT_TERMS)(self._census)
+        self.census = lru_cache(_KEPT_TERMS)(terms.census)  # how often a term stands in live text
         self.names, self.near_names = terms.names, terms.near
         self._all_places = terms.all_places
         self.places = terms.places  # where a term stands on the axis of each segment
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
+        self._compared: ComparedCodes | None = None  # laid out when all units are first compared
         self._trees: dict[int, HeadingTree | None] = {}
         self._titles: dict[tuple[int, int], frozenset[tuple[bytes, ...]]] = {}
         self._headers: dict[int, _TableHeader | None] = {}
@@ -241,11 +241,6 @@ class CorpusColumns:
         return self.grid.between(firsts, lasts, reach=reach)
 
     # ---- words
-
-    def _census(self, term: bytes) -> int:
-        """How often a term stands in live text: not at all where the words, if they are in memory, do not have it."""
-        spelled: Spellings | None = self.__dict__.get("_spellings")
-        return 0 if spelled is not None and spelled.lacks(term) else self._counted(term)
 
     def stands(self, term: bytes) -> bool:
         """Whether a term stands anywhere, in live text or in the name of a document."""
@@ -442,23 +437,25 @@ class CorpusColumns:
                 codes[low:high] = stored
         return codes
 
-    @cached_property
-    def _compared(self) -> ComparedCodes | None:
+    def _all_compared(self) -> ComparedCodes | None:
         """The codes of all units, laid out to be compared at once; None in a store without vectors."""
+        if self._compared is not None:
+            return self._compared
         parts = [_stored_codes(segment) for segment in self.segments]
         if any(part is None for part in parts):
             return None
         codes = (codes for part in parts if part is not None for codes in part)
-        return self._taken(
+        self._compared = self._taken(
             "codes",
             partial(ComparedCodes.of, count=len(self)),
             make=lambda: ComparedCodes(codes, count=len(self)),
             arrays=lambda made: [made.laid],
         )
+        return self._compared
 
     def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
         """How alike some ascending units are to a question's vector; None in a store without vectors."""
-        if self.__dict__.get("_compared") is not None and self._compared is not None:
+        if self._compared is not None:
             return self._compared.scores(units, HalfTables.of(meaning))
         codes = self.codes(units)
         return None if codes is None else similarities(codes, meaning).astype(np.int64)
@@ -470,9 +467,10 @@ class CorpusColumns:
         may be looked at, by row. What is no more alike than many units are by chance is not near.
         """
         least = BEYOND_CHANCE * chance_score(meaning)
-        if self._compared is None:
+        compared = self._all_compared()
+        if compared is None:
             return np.zeros(0, np.int64)
-        near, worth = self._compared.near(HalfTables.of(meaning), least=least)
+        near, worth = compared.near(HalfTables.of(meaning), least=least)
         if allowed is not None:
             kept = allowed[self.rows[near]]
             near, worth = near[kept], worth[kept]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import isqrt
 
@@ -97,11 +97,11 @@ class TermHits:
     is_minor: bool = False  # it only asks, or is a part of a longer word: no place is looked at for its sake
     is_name: bool = False  # it is written as names are in code
     is_literal: bool = False  # a phrase in quotation marks: what has it stands above all that has not
-    census: int = field(init=False)  # how often it stands anywhere
 
-    def __post_init__(self) -> None:
-        census = sum(places.total for _, places in self.places)
-        object.__setattr__(self, "census", census)
+    @property
+    def census(self) -> int:
+        """How often it stands anywhere."""
+        return sum(places.total for _, places in self.places)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

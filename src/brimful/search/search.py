@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as new
+from itertools import compress
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.corpus.documents import Hit, known_hits
+from brimful.corpus.documents import Hit
 from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors, best_of_all
 from brimful.search.columns import NO_WORD, CorpusColumns, Ids, following, literal
@@ -71,15 +72,9 @@ def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tu
     units = columns.between(columns.block_firsts[blocks], columns.block_lasts(blocks), reach=0)
     units = _in_turn(units, columns.rows[units], columns.offsets[units], ranks, limit)
     rows, starts, sizes = columns.rows[units].tolist(), columns.offsets[units].tolist(), columns.sizes[units].tolist()
-    return known_hits(
-        [paths[row] for row in rows],
-        starts,
-        [start + size for start, size in zip(starts, sizes, strict=True)],
-        [1 / (place + 1) for place in range(len(rows))],
-        lexical=[None] * len(rows),
-        semantic=[None] * len(rows),
-        terms=[()] * len(rows),
-        times=[None if times[row] == NO_TIME else int(times[row]) for row in rows],
+    return tuple(
+        Hit(paths[row], start, start + size, 1 / place, time=None if times[row] == NO_TIME else int(times[row]))
+        for place, (row, start, size) in enumerate(zip(rows, starts, sizes, strict=True), 1)
     )
 
 
@@ -602,32 +597,21 @@ def _documents(columns: CorpusColumns, field: Field, limit: int) -> tuple[tuple[
 def _hits(columns: CorpusColumns, field: Field, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
     units = field.units[:limit]
     placed = columns.placed(units)
-    rows, starts, sizes = (column.tolist() for column in placed)
-    paths = columns.documents.paths
-    times = [None if time == NO_TIME else time for time in columns.documents.times[placed[0]].tolist()]
-    terms = _Terms(words)
-    scores, lexical, semantic = (
-        (column[:limit] / MILLION).tolist() for column in (field.scores, field.lexical, field.semantic)
+    worth = ((column[:limit] / MILLION).tolist() for column in (field.scores, field.lexical, field.semantic))
+    times = columns.documents.times[placed[0]].tolist()
+    places = (column.tolist() for column in placed)
+    return tuple(
+        Hit(
+            columns.documents.paths[row],
+            start,
+            start + size,
+            score,
+            lexical=lexical,
+            semantic=semantic,
+            terms=tuple(compress(words, has)),
+            time=None if time == NO_TIME else time,
+        )
+        for row, start, size, score, lexical, semantic, time, has in zip(
+            *places, *worth, times, field.has(limit).T.tolist(), strict=True
+        )
     )
-    return known_hits(
-        [paths[row] for row in rows],
-        starts,
-        [start + size for start, size in zip(starts, sizes, strict=True)],
-        scores,
-        lexical=lexical,
-        semantic=semantic,
-        terms=[terms[tuple(has)] for has in field.has(limit).T.tolist()],
-        times=times,
-    )
-
-
-class _Terms(dict[tuple[bool, ...], tuple[str, ...]]):
-    """The words of a question that a unit has, by which of them it has: units with the same ones share them."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        super().__init__()
-        self._words = words
-
-    def __missing__(self, has: tuple[bool, ...]) -> tuple[str, ...]:
-        found = self[has] = tuple(word for word, there in zip(self._words, has, strict=True) if there)
-        return found

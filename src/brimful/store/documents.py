@@ -7,7 +7,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -34,39 +34,15 @@ _EDGE = 1 << 16  # of the beginning and the end, which say whether a window is t
 class PartlyRead(Document):
     """A document of which some places were read. Slices, lines and cuts there are those of the whole document."""
 
-    __slots__ = ("_bytes", "_header", "_length", "_lines", "_number", "_outline", "_snapshot")
-    _bytes: _Places
-    _header: tuple[int, int] | None
-    _length: int
-    _lines: LineCount
-    _number: int
-    _outline: Outline | None
-    _snapshot: StoredSnapshot
-
     def __init__(self, snapshot: StoredSnapshot, row: Row, lines: LineCount) -> None:
-        values = {
-            "path": row.path,
-            "time": row.time,
-            "kind": row.kind,
-            "language": row.language,
-            "vector": None,
-            "entities": (),
-            "id": row.id,
-            "_outline": None,
-            "_newlines": None,
-            "speaks": True,  # it may, where it was not read
-            "_length": row.length,
-            "_snapshot": snapshot,
-            "_number": row.number,
-            "_lines": lines,
-            "_bytes": _Places(row.length, lambda start, end: snapshot.read(row.number, start, end)),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "content", self._bytes)
+        self._bytes = _Places(row.length, lambda start, end: snapshot.read(row.number, start, end))
+        content = cast("bytes", self._bytes)  # as far as it is used
+        super().__init__(row.path, content, time=row.time, kind=row.kind, language=row.language, id=row.id)
+        self._snapshot, self._number, self._length, self._lines = snapshot, row.number, row.length, lines
         self._bytes.read_in([(0, _EDGE), (row.length - _EDGE, row.length)])
         first = outline(self.content[:_EDGE], kind="data", language=row.language) if row.kind == "data" else None
-        object.__setattr__(self, "_header", first.header if first else None)
+        self._header = first.header if first else None
+        self._known_cuts: Outline | None = None
 
     def __len__(self) -> int:
         return self._length
@@ -85,7 +61,7 @@ class PartlyRead(Document):
         """Read what lies around some places."""
         spans = merge_spans(Span(max(start - reach_bytes, 0), end + reach_bytes) for start, end in places)
         if self._bytes.read_in((span.start, span.end) for span in spans):
-            object.__setattr__(self, "_outline", None)
+            self._known_cuts = None
 
     def reach(self, start: int, end: int) -> Span:
         """How far around `[start, end)` it was read, from cut to cut."""
@@ -96,18 +72,16 @@ class PartlyRead(Document):
         return Span(min(low, start), max(self.outline.cut_before(known.end), end))
 
     @property
-    def outline(self) -> Outline:  # type: ignore[override]  # found anew where more was read
+    def outline(self) -> Outline:
         """The stored cuts of what was read; what lies between is one piece. Headings are not looked for."""
-        if self._outline is None:
+        if self._known_cuts is None:
             known = self._bytes.known
             units, sections = (
                 _cuts((column(self._number, span.start, span.end) for span in known), len(self))
                 for column in (self._snapshot.units, self._snapshot.sections)
             )
-            found = Outline(self.kind, self.language, len(self), units, sections, header=self._header)
-            object.__setattr__(self, "_outline", found)
-        assert self._outline is not None
-        return self._outline
+            self._known_cuts = Outline(self.kind, self.language, len(self), units, sections, header=self._header)
+        return self._known_cuts
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line (from 1) that `[start, end)` touches, counted from the beginning."""
@@ -136,15 +110,15 @@ class LineCount:
 class _Places(mmap.mmap):
     """Bytes of which some are known; a slice reads what it needs."""
 
-    known: tuple[Span, ...]
-    known_bytes: int
+    known: tuple[Span, ...] = ()
+    known_bytes = 0
     _length: int
     _read: Callable[[int, int], bytes]
 
     def __new__(cls, length: int, read: Callable[[int, int], bytes]) -> Self:
-        made = super().__new__(cls, -1, length)
-        made.known, made.known_bytes, made._length, made._read = (), 0, length, read
-        return made
+        places = super().__new__(cls, -1, length)
+        places._length, places._read = length, read
+        return places
 
     def __getitem__(self, key: int | slice) -> int | bytes:  # type: ignore[override]
         if isinstance(key, slice):
@@ -345,6 +319,4 @@ def _read(snapshot: StoredSnapshot, row: Row, *, as_stored: bool) -> Document:
         cuts = snapshot.units(row.number), snapshot.sections(row.number)
         heads = snapshot.heads(row.number) if row.length > LARGEST else None
         known = KnownOutline(content, *cuts, kind=row.kind, language=row.language, path=row.path, heads=heads)
-    return Document.known(
-        row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=known
-    )
+    return Document(row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=known)

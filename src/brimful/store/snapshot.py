@@ -175,6 +175,7 @@ class StoredSnapshot:
         self._shelf = self._reader()
         self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
         self._row = lru_cache(_KEPT_DOCUMENTS)(self._find_row)
+        self._documents: Documents | None = None  # read when they are first asked for
         self._expected: dict[str, Row] = {}  # read before they are asked for
         self._expected_leaves: dict[int, list[tuple[str, bytes]]] = {}
         self._was_expected: set[str] = set()
@@ -283,16 +284,17 @@ class StoredSnapshot:
         if (expected := self._expected.pop(path, None)) is not None:
             return expected
         found = self._cursor.fetch(f"SELECT {COLUMNS} FROM documents WHERE path = ?", (path,))  # noqa: S608
-        if not found and "_documents" in self.__dict__ and path in self._documents.paths:
+        if not found and self._documents is not None and path in self._documents.paths:
             raise CorruptError(f"the row of {path!r:.200} can't be found any more; index the sources again")
         return _row(found[0]) if found else None
 
     def documents(self) -> Documents:
         """All live documents in columns, read once."""
+        if self._documents is None:
+            self._documents = self._document_columns()
         return self._documents
 
-    @cached_property
-    def _documents(self) -> Documents:
+    def _document_columns(self) -> Documents:
         if (found := self.ready.arrays("documents")) is not None:
             with suppress(ValueError, TypeError):
                 return Documents.of_arrays(*found)
@@ -466,7 +468,7 @@ class StoredSnapshot:
 
     def leave_ready(self) -> None:
         """Write down what was made of the whole corpus, for the next process."""
-        if self.ready.has_news and "_documents" in self.__dict__ and self.ready.arrays("documents") is None:
+        if self.ready.has_news and self._documents is not None and self.ready.arrays("documents") is None:
             self.ready.keep("documents", self._documents.arrays())
         self.ready.write()
 

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from operator import attrgetter
 
@@ -81,9 +80,9 @@ def _of_one_kind(records: Sequence[Record]) -> float:
 
 def _in_a_row(records: Sequence[Record]) -> float:
     """The share of neighbours without a long pause between them, of those whose times are known."""
-    times = [record.time for record in records if record.time is not None]
-    pairs = list(pairwise(times))
-    return sum(abs(later - earlier) <= _PAUSE_SECONDS for earlier, later in pairs) / len(pairs) if pairs else 1.0
+    times = (record.time for record in records if record.time is not None)
+    near = Counter(abs(later - earlier) <= _PAUSE_SECONDS for earlier, later in pairwise(times))
+    return near[True] / near.total() if near else 1.0
 
 
 # ---- inflate: From hits to windows: how much around each hit should be read?
@@ -271,35 +270,23 @@ def _windows(cuts: Sequence[Cut], settings: WindowSettings) -> tuple[Window, ...
 
 def _window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
     """The window of a cut that has this number inside its document."""
-    document, span, hits = cut.document, cut.span, cut.hits
-    if len(hits) > 1:
-        hits = tuple(sorted(hits, key=_ORDER))
-    return Window.known(
-        document,
-        span.start,
-        span.end,
-        score=cut.score,
+    document, span, share = cut.document, cut.span, settings.trail_share
+    hits = tuple(sorted(cut.hits, key=_ORDER))
+    seams = seams_for(document, span, definitions=settings.definitions, trail_share=share)
+    return replace(
+        Window.cut(document, span.start, span.end, score=cut.score, hits=hits),
         sequence=sequence,
-        hits=hits,
-        is_inflated=cut.core is not span and cut.core != span,
-        trail_share=settings.trail_share,
+        coherence=coherence_of(document, span, seams),
+        seams=seams,
+        is_inflated=cut.core != span,
+        trail_share=share,
         time=_time_of(document, hits, cut.core),
         vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
         entities=tuple(sorted({name for hit in hits for name in hit.entities} or document.entities)),
-        work_out=_LATER[settings.definitions],
     )
 
 
-def _worked_out(window: Window, name: str, *, definitions: bool) -> object:
-    """The seams of a window, or its coherence."""
-    assert window.document is not None
-    if name == "coherence":
-        return coherence_of(window.document, window.span, window.seams)
-    return seams_for(window.document, window.span, definitions=definitions, trail_share=window.trail_share or 0)
-
-
 _ORDER = attrgetter("order")
-_LATER = {wanted: partial(_worked_out, definitions=wanted) for wanted in (False, True)}
 
 
 def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
@@ -389,6 +376,6 @@ class WindowCache:
         if window is None:
             window = _window_of(cut_of(document, run), number, self._settings)
         elif window.sequence != number:
-            window = window.changed(sequence=number)
+            window = replace(window, sequence=number)
         self._made[key] = window
         return window

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Literal
 
 from blake3 import blake3
 
+from brimful.choices import normalise
 from brimful.corpus.documents import SPEAKERS, Document, Hit, check_place
 from brimful.errors import DocumentError, SpanError
 from brimful.kernels.lines import has_speaker
@@ -280,7 +281,7 @@ class Coherence:
     def of(*parts: tuple[str, float, int]) -> Coherence:
         """The weighted mean of parts (name, value, weight), to four digits so that it is the same everywhere.
 
-        Windows with the same reasons share one object.
+        Windows with the same reasons share one object: of a thousand windows it is a third of their memory.
         """
         weight = sum(part[2] for part in parts)
         total = sum(round(value * 10_000) * weight for _, value, weight in parts)
@@ -290,26 +291,13 @@ class Coherence:
 _ENCODED = 1 << 16  # characters that are encoded at once
 
 
-class _WorkedOut:
-    """What is worked out once, when it is first asked for: packing asks for each hundreds of times."""
-
-    __slots__ = ("id", "lines", "order", "span")
-    id: str
-    lines: tuple[int, int] | None
-    order: tuple[float, str, int, int, int, str]
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Window(_WorkedOut):
+@dataclass(frozen=True)
+class Window:
     """A range of a document with its text (InflationResult, ContextChunk).
 
     A window made by `inflate` knows its document. One that another retriever brings needs only
     path, text and score: it can be packed and rendered, but not grown or verified.
-    `start` and `end` are bytes of the document and exclude the seams; `span` is both of them. `lines` are its first and
-    last line there, None where neither a document nor `line` tells. `id` is a hash of document and range, or of path,
-    range and text where no document is known. Windows sort by `order`, best first (CFS §5): score, path, sequence, byte
-    offset; the text makes the order total.
+    `start` and `end` are bytes of the document and exclude the seams.
 
     >>> Window("a.md", "Chunk 1", score=0.9).end
     7
@@ -338,7 +326,6 @@ class Window(_WorkedOut):
     time: int | None = field(default=None, kw_only=True)
     vector: tuple[float, ...] | None = field(default=None, kw_only=True, repr=False)
     entities: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
-    _later: Callable[[Window, str], object] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -348,76 +335,40 @@ class Window(_WorkedOut):
         size = _utf8_bytes(self.path, self.text)
         if self.line is not None and (isinstance(self.line, bool) or not isinstance(self.line, int) or self.line < 1):
             raise DocumentError(f"{self.path}: line must be a whole number from 1 on, got {self.line!r}")
-        if self.end == -1:
-            object.__setattr__(self, "end", self.start + size)
-        score = check_place("window", self.path, self.start, self.end, score=self.score, time=self.time)
-        object.__setattr__(self, "score", score)
-        if self.end - self.start != size:
+        end = self.start + size if self.end == -1 else self.end
+        score = check_place("window", self.path, self.start, end, score=self.score, time=self.time)
+        if end - self.start != size:
             raise SpanError(
-                f"window [{self.start}, {self.end}) of {self.path} holds {size} bytes of text; "
-                "leave `end` out or correct it"
+                f"window [{self.start}, {end}) of {self.path} holds {size} bytes of text; leave `end` out or correct it"
             )
+        normalise(self, end=end, score=score)
 
-    @staticmethod
-    def known(
-        document: Document,
-        start: int,
-        end: int,
-        *,
-        score: float,
-        sequence: int,
-        hits: tuple[Hit, ...],
-        is_inflated: bool,
-        trail_share: int,
-        time: int | None,
-        vector: tuple[float, ...] | None,
-        entities: tuple[str, ...],
-        work_out: Callable[[Window, str], object],
-    ) -> Window:
-        """The bytes `[start, end)` of a document, of values that were checked with it and its hits: a question makes
-        hundreds. Seams and coherence are worked out when they are first asked for, as most never are.
-        """
-        window = object.__new__(Window)
-        path, text = document.path, document.text(start, end)
-        values = {
-            "path": path,
-            "text": text,
-            "start": start,
-            "end": end,
-            "order": (-score, path, sequence, start, end, text),
-            "score": score,
-            "sequence": sequence,
-            "document": document,
-            "hits": hits,
-            "strategy": "adjacent",
-            "cluster": None,
-            "also_in": (),
-            "line": None,
-            "is_inflated": is_inflated,
-            "cut_start": goes_on_before(document, start),
-            "cut_end": goes_on_after(document, end),
-            "trail_share": trail_share,
-            "time": time,
-            "vector": vector,
-            "entities": entities,
-            "_later": work_out,
-        }
-        for name, value in values.items():
-            object.__setattr__(window, name, value)
-        return window
+    @cached_property
+    def id(self) -> str:
+        """A hash of document and range, or of path, range and text where no document is known."""
+        hasher = blake3(f"{self.start}:{self.end}:".encode())
+        if self.document is not None and (self.text or self.document):  # an empty one tells nothing
+            hasher.update(self.document.id.encode())
+        else:
+            hasher.update(f"{self.sequence}:{len(self.path)}:{self.path}{self.text}".encode())
+        return hasher.hexdigest(16)
 
-    if not TYPE_CHECKING:
+    @cached_property
+    def lines(self) -> tuple[int, int] | None:
+        """Its first and last line in the document, None where neither a document nor `line` tells."""
+        if self.document is not None and (self.text or self.document):  # an empty one tells nothing
+            return self.document.lines(self.start, self.end)
+        return (self.line, self.line + self.text.count("\n", 0, -1)) if self.line else None
 
-        def __getattr__(self, name: str) -> object:
-            """What was left for later."""
-            if (work_out := _ONCE.get(name)) is not None:
-                value = work_out(self)
-            elif name in _LATER and self._later is not None:
-                value = self._later(self, name)
-            else:
-                raise AttributeError(f"a window has no {name!r}")
-            object.__setattr__(self, name, value)
-            return value
+    @property
+    def order(self) -> tuple[float, str, int, int, int, str]:
+        """What windows are sorted by, best first (CFS §5): the text makes the order total."""
+        return (-self.score, self.path, self.sequence, self.start, self.end, self.text)
+
+    @property
+    def span(self) -> Span:
+        """Its bytes of the document."""
+        return Span(self.start, self.end)
 
     @classmethod
     def cut(cls, document: Document, start: int, end: int, *, score: float = 0.0, hits: tuple[Hit, ...] = ()) -> Window:
@@ -437,17 +388,19 @@ class Window(_WorkedOut):
             entities=document.entities,
         )
 
-    def resized(self, start: int, end: int, **values: object) -> Window:
-        """The same window over other bytes of its document, with the seams that it needs there; `values` as given."""
+    def resized(self, start: int, end: int, *, hits: tuple[Hit, ...]) -> Window:
+        """The window over other bytes of its document, with the hits that they show and the seams that they need."""
         assert self.document is not None
-        return self.changed(
+        return replace(
+            self,
             text=self.document.text(start, end),
             start=start,
             end=end,
             cut_start=goes_on_before(self.document, start),
             cut_end=goes_on_after(self.document, end),
             seams=self.seams_over(start, end),
-            **values,
+            hits=hits,
+            is_inflated=True,
         )
 
     def seams_over(self, start: int, end: int) -> tuple[Seam, ...]:
@@ -458,34 +411,11 @@ class Window(_WorkedOut):
             return kept
         return _seams_after(self.document, Span(start, end), kept, trail_share=self.trail_share)
 
-    def changed(self, **values: object) -> Window:
-        """This window with other values that need no check: filling a budget tries hundreds.
-
-        The text and its range are changed together, from the document's own bytes.
-        """
-        window = object.__new__(Window)
-        for name in _COPIED:
-            object.__setattr__(window, name, values[name] if name in values else getattr(self, name))
-        stays = self.document is not None and self.text and "text" not in values and "document" not in values
-        for name, value_of in _LEFT_IN_PLACE if stays else _LEFT:
-            if name in values:
-                object.__setattr__(window, name, values[name])
-                continue
-            try:  # noqa: SIM105  (a context takes as long as the rest)
-                object.__setattr__(window, name, value_of(self))
-            except AttributeError:
-                pass  # where it was left for later, it still is
-        return window
-
     def joined(self, later: Sequence[Window]) -> Window:
         """This window and those that follow it without a gap, as one."""
         hits = {hit for window in (self, *later) for hit in window.hits}
-        return replace(
-            self.resized(self.start, later[-1].end),
-            score=max(window.score for window in (self, *later)),
-            hits=tuple(sorted(hits, key=lambda hit: hit.order)),
-            is_inflated=True,
-        )
+        union = self.resized(self.start, later[-1].end, hits=tuple(sorted(hits, key=lambda hit: hit.order)))
+        return replace(union, score=max(window.score for window in (self, *later)))
 
     @property
     def core(self) -> Span:
@@ -496,35 +426,6 @@ class Window(_WorkedOut):
         if self.document:
             first, last = whole_characters(self.document.content, first, last)
         return Span(max(self.start, min(first, self.end)), min(self.end, max(last, self.start)))
-
-
-def _id(window: Window) -> str:
-    hasher = blake3(f"{window.start}:{window.end}:".encode())
-    if window.document is not None and (window.text or window.document):  # an empty one tells nothing
-        hasher.update(window.document.id.encode())
-    else:
-        hasher.update(f"{window.sequence}:{len(window.path)}:{window.path}{window.text}".encode())
-    return hasher.hexdigest(16)
-
-
-def _lines(window: Window) -> tuple[int, int] | None:
-    if window.document is not None and (window.text or window.document):  # an empty one tells nothing
-        return window.document.lines(window.start, window.end)
-    return (window.line, window.line + window.text.count("\n", 0, -1)) if window.line else None
-
-
-_ONCE: dict[str, Callable[[Window], object]] = {
-    "id": _id,
-    "lines": _lines,
-    "order": lambda each: (-each.score, each.path, each.sequence, each.start, each.end, each.text),
-    "span": lambda each: Span(each.start, each.end),
-}
-_LATER = ("seams", "coherence")
-_LEFT = tuple((name, vars(Window)[name].__get__) for name in _LATER)
-"""With what reads each as it is, without asking for what was left for later."""
-_LEFT_IN_PLACE = (*_LEFT, *((name, vars(_WorkedOut)[name].__get__) for name in ("id", "lines", "span")))
-"""And of what its document and range alone say."""
-_COPIED = [each.name for each in fields(Window) if each.name not in _LATER]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,10 @@ from functools import lru_cache, partial
 from importlib import import_module
 
 from brimful.corpus.encodings import SNIFF_BYTES, decode, looks_binary
+from brimful.corpus.loaders.box import boxed
 from brimful.corpus.loaders.loaded import Loaded, Origin, SourceMap, load_text, text_in
+from brimful.corpus.loaders.messages import conversations, load_chat, load_message, split_mailbox
+from brimful.corpus.loaders.packed import unpack
 from brimful.corpus.reading import read
 from brimful.corpus.secrets import secret_in
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
@@ -43,8 +46,6 @@ def _boxed(family: str, name: str) -> _Loader:
     """The same in a process of its own: see `brimful.corpus.loaders.box`."""
 
     def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-        from brimful.corpus.loaders.box import boxed
-
         return boxed(family, name)(path, raw, settings)
 
     return load_one
@@ -132,8 +133,6 @@ def is_streamable(path: str, head: bytes) -> bool:
 
 def _unpacked(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
     """What a compressed file holds, as if it were not compressed; an archive in it is none of ours."""
-    from brimful.corpus.loaders.packed import unpack
-
     packing = _extension(path)
     inner = path[: -len(packing) - 1]
     if _extension(inner) in ("tar", *_PACKED):
@@ -202,8 +201,6 @@ def _failed(path: str, error: Exception) -> Skipped:
 
 
 def _mailbox(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
-    from brimful.corpus.loaders.messages import load_message, split_mailbox
-
     messages = (partial(load_message, raw=message, settings=settings) for message in split_mailbox(raw))
     try:
         return list(_numbered(path, messages, settings))
@@ -213,8 +210,6 @@ def _mailbox(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | S
 
 def _chats(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
     """The conversations of an export; nothing when the file is no export after all, and is stored as it is."""
-    from brimful.corpus.loaders.messages import conversations, load_chat
-
     decoded = decode(raw, encoding=settings.encoding)
     chats = (
         partial(load_chat, chat=chat, rule=decoded.rule, settings=settings)
