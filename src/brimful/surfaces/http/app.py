@@ -44,7 +44,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
             for status, response in operation["responses"].items():
                 if int(status) >= 400:
                     response["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
-                if status == "400":  # what is not HTTP that can be read is answered below all routes
+                if status in ("400", "503"):  # uvicorn answers these where no route is reached
                     response["content"]["text/plain"] = {"schema": {"type": "string"}}
     schemas = found["components"]["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):

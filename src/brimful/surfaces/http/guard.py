@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from brimful.surfaces.access import is_authorised, is_own_origin
 from brimful.surfaces.http import ServeSettings, is_served
 from brimful.surfaces.http.service import Metrics, RefusedRequest, problem
-from brimful.surfaces.serving import replayed
+from brimful.surfaces.serving import read_body
 from brimful.text.strict_json import StrictJsonError, strict_json
 
 PAGE_POLICY = (
@@ -35,8 +33,7 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _LONG = ("/v1/densify", "/v1/captures")
-HEALTH = ("/health/live", "/health/ready")
-_OPEN = ("/", *HEALTH)
+_OPEN = ("/", "/health/live", "/health/ready")
 _OVERTIME_SECONDS = 5.0  # for a run that ends itself at its own deadline
 _log = logging.getLogger(__name__)
 
@@ -150,20 +147,15 @@ class Guard:
             raise _too_large(most)
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return receive
-        body = bytearray()
-        message: MutableMapping[str, Any] = {"more_body": True}
-        while message.get("more_body", False):
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return receive
-            body += message.get("body", b"")
-            if len(body) > most:
-                raise _too_large(most)
+        read = await read_body(receive, most=most)
+        if read is None:
+            raise _too_large(most)
+        body, again = read
         if body or scope["method"] in ("POST", "PUT", "PATCH"):
             _check_media_type(headers)
             if body:
-                await self._check_json(bytes(body))
-        return replayed(bytes(body), receive)
+                await self._check_json(body)
+        return again
 
     async def _check_json(self, body: bytes) -> None:
         try:

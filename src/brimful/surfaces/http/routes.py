@@ -348,7 +348,7 @@ def _ask(service: Service, body: ContextRequest) -> Ask:
 
 def _context(service: Service, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
     made = service.engine.context(_ask(service, body), cancel=cancel)
-    _keep(service, made.receipt)
+    service.receipts.keep(made.receipt)
     service.metrics.count("contexts")
     service.metrics.count("context_tokens", made.tokens)
     if body.prices:
@@ -358,13 +358,8 @@ def _context(service: Service, body: ContextRequest, cancel: threading.Event | N
 
 def _explanation(service: Service, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
     made = service.engine.explain(_ask(service, body), cancel=cancel)
-    _keep(service, made.context.receipt)
+    service.receipts.keep(made.context.receipt)
     return records.explanation_record(service.engine, made)
-
-
-def _keep(service: Service, receipt: Receipt | None) -> None:
-    assert receipt is not None  # the engine gives every context one
-    service.receipts.keep(receipt)
 
 
 def _found(service: Service, body: SearchRequest) -> records.Record:

@@ -154,7 +154,6 @@ def _cited_answer(engine: Engine, receipts: Receipts, question: str, budget: str
     if not 1 <= len(question) <= limits.MODEL_QUESTION_CHARACTERS:
         raise InputError(f"question has {len(question)} characters; give 1 to {limits.MODEL_QUESTION_CHARACTERS}")
     context = engine.context(question, budget=_tokens(budget))
-    assert context.receipt is not None
     receipts.keep(context.receipt)
     cited = ContextResult.of(records.answer_record(engine, context))
     citations = "\n".join(f"- {place(window)}" for window in cited.windows)

@@ -269,13 +269,12 @@ class Tools:
     ) -> Annotated[CallToolResult, ContextResult]:
         """The text content is `context.text`, byte for byte, the structured content adds the citations."""
         context = self.engine.context(_ask(question, budget, chosen, set, condense=condense))
-        assert context.receipt is not None  # the engine gives every context one
-        self.receipts.keep(context.receipt)
+        receipt = self.receipts.keep(context.receipt)
         record = records.answer_record(self.engine, context)
         result = ContextResult.of({**record, "note": schemas.note(context)})
         link = ResourceLink(
             type="resource_link",
-            uri=receipt_uri(context.receipt.id),
+            uri=receipt_uri(receipt),
             name="receipt",
             mime_type="application/json",
             description="What is cited, from which state, and why the rest is not in.",
@@ -354,7 +353,6 @@ class Tools:
             record = records.cited_record(kept, self.engine.verify(kept, replay=replay))
         else:
             explanation = self.engine.explain(_ask(question, budget, chosen, set))
-            assert explanation.context.receipt is not None
             self.receipts.keep(explanation.context.receipt)
             record = records.explanation_record(self.engine, explanation)
         omitted = record["omitted"]

@@ -22,13 +22,13 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSO
 from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from brimful.errors import SettingError
 from brimful.limits import DENSIFY_SECONDS, MESSAGE_BYTES, REQUEST_SECONDS
 from brimful.patterns import compiled
 from brimful.surfaces.access import address_of, check_token, is_authorised, is_own_origin
-from brimful.surfaces.serving import listen, make_server, replayed
+from brimful.surfaces.serving import Server, listen, read_body
 from brimful.text.strict_json import StrictJsonError, strict_json
 
 # ---- messages: Is this a message that can be answered? If not, what is answered instead, over either transport.
@@ -214,10 +214,13 @@ def serve_http(
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{taken}{PATH}"
     guarded = Guard(app, token=token, any_host=_is_any(host))
-    busy = PlainTextResponse("Every connection is taken; try again later", 503, {"Retry-After": "1"})
-    serving = make_server(guarded, busy=busy, ready=None if ready is None else lambda: ready(address), ending=ending)
-    with listening, serving.ended():
-        asyncio.run(serving.serve(sockets=[listening]))
+    serving = Server(
+        guarded,
+        ready=None if ready is None else lambda: ready(address),
+        ended=None if ending is None else ending.set,
+    )
+    with listening:
+        serving.run(sockets=[listening])
 
 
 def check_address(host: str, port: int, token: str | None) -> None:
@@ -277,18 +280,12 @@ class Guard:
 
 async def _whole(receive: Receive) -> tuple[Response | None, Receive]:
     """A refusal of the body, or what gives it again."""
-    body = bytearray()
-    message: Message = {"more_body": True}
-    while message.get("more_body", False):
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            break
-        body += message.get("body", b"")
-        if len(body) > MESSAGE_BYTES:
-            return _answered(too_long(), 413), receive
-    content = bytes(body)
-    found = await asyncio.to_thread(refusal_of, content)
-    return (None if found is None else _answered(found, 400)), replayed(content, receive)
+    read = await read_body(receive, most=MESSAGE_BYTES)
+    if read is None:
+        return _answered(too_long(), 413), receive
+    body, again = read
+    refused = await asyncio.to_thread(refusal_of, body)
+    return (None if refused is None else _answered(refused, 400)), again
 
 
 def _answered(error: JSONRPCError, status: int) -> Response:
