@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import queue
 import threading
@@ -19,7 +18,6 @@ from brimful.ingest import Report
 from brimful.ingest.folders import watch_into
 from brimful.store.address import Place
 from brimful.store.opening import opened
-from brimful.store.opening import opened as store_at
 from brimful.surfaces import records
 from brimful.surfaces.access import TOKEN_VARIABLE
 from brimful.surfaces.cli.commands import STDIN, checked_paths, filled, own_roots
@@ -178,23 +176,12 @@ def _announced(*, quiet: bool, as_json: bool) -> Callable[[str], None]:
     """Where to find what was started: for the person, or for the program that started it."""
 
     def announce(address: str) -> None:
-        _settle()
         if as_json:
             give(records.as_line({"listening": address}))
         elif not quiet:
             say(f"listening on {one_line(address)}; Ctrl-C stops")
 
     return announce
-
-
-def _settle() -> None:
-    """Let the collector of garbage pass over what stands by now.
-
-    Modules and what an open store knows stay as long as a server runs, and are most of what lives: to look through them
-    again and again takes a twentieth of its time. It holds for the whole process, so a program says it, no library.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 # ---- following: How does a person watch a store follow its files? A line per change, until Ctrl-C.
@@ -234,7 +221,7 @@ def watch(*, paths: Sequence[str], poll: bool, store: str | None, as_json: bool,
 
 
 def _follow_place(
-    store: Place,
+    place: Place,
     path: str,
     poll: bool,  # noqa: FBT001  (a thread's arguments have places, no names)
     stop: threading.Event,
@@ -242,8 +229,8 @@ def _follow_place(
 ) -> None:
     """One place, with a connection of its own; what goes wrong is passed on too."""
     try:
-        with store_at(store) as opened:
-            for report in watch_into(opened, path, stop=stop, poll=poll):
+        with opened(place) as store:
+            for report in watch_into(store, path, stop=stop, poll=poll):
                 news.put((path, report))
     except Exception as error:  # noqa: BLE001  (raised again by who asked for it)
         news.put(error)

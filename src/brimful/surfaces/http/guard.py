@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from brimful.surfaces.access import is_authorised, is_own_origin
 from brimful.surfaces.http import ServeSettings, is_served
-from brimful.surfaces.http.service import Metrics, RefusedRequest, problem
+from brimful.surfaces.http.service import Metrics, RefusedRequest, problem_of
 from brimful.surfaces.serving import read_body
 from brimful.text.strict_json import StrictJsonError, strict_json
 
@@ -38,13 +37,6 @@ _OVERTIME_SECONDS = 5.0  # for a run that ends itself at its own deadline
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _Answer:
-    """What was sent so far."""
-
-    status: int = 0
-
-
 class Guard:
     """The application behind its checks."""
 
@@ -56,11 +48,12 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer, begun = _Answer(), time.monotonic()
+        status, begun = 0, time.monotonic()
 
         async def sending(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
-                answer.status = message["status"]
+                status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
@@ -84,9 +77,9 @@ class Guard:
         except Exception:  # noqa: BLE001  (whatever it is, the client gets a problem and the log the reason)
             _log.exception("%s %r failed", scope["method"], path)  # a path may hold a line's end
             refusal = RefusedRequest("error", "the server failed; its log has the reason")
-        if refusal is not None and not answer.status:
-            await problem(refusal.code, refusal.detail, headers=refusal.headers)(scope, receive, sending)
-        self._metrics.request(_route(scope), _method(scope), answer.status, time.monotonic() - begun)
+        if refusal is not None and not status:
+            await problem_of(refusal)(scope, receive, sending)
+        self._metrics.request(_route(scope), _method(scope), status, time.monotonic() - begun)
 
     async def _attended(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer as long as somebody waits for it: who leaves ends the work, and frees what it held."""
@@ -153,15 +146,12 @@ class Guard:
         body, again = read
         if body or scope["method"] in ("POST", "PUT", "PATCH"):
             _check_media_type(headers)
-            if body:
-                await self._check_json(body)
-        return again
-
-    async def _check_json(self, body: bytes) -> None:
         try:
-            await asyncio.to_thread(strict_json, body, nesting=self._settings.nesting)
+            if body:
+                await asyncio.to_thread(strict_json, body, nesting=self._settings.nesting)
         except StrictJsonError as error:
             raise RefusedRequest("request.json", f"the body is refused: {error}") from error
+        return again
 
 
 async def _left(receive: Receive) -> None:
