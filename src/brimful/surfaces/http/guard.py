@@ -99,32 +99,21 @@ class Guard:
         answering.result()
 
     def _check(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
-        self._check_host(headers)
-        self._check_origin(headers, scope)
-        self._check_token(headers, scope)
-
-    def _check_host(self, headers: Headers) -> None:
+        """Refuse a name bent to this machine, another site's page and a wrong token; a link may open our page."""
+        headers, path, token = Headers(scope=scope), scope["path"], self._settings.token
         names = headers.getlist("host")
         name = _host_of(names[0]) if len(names) == 1 else None
         if name is None or not is_served(name, self._settings):
             raise RefusedRequest(
                 "request.host", f"Host {names[0][:100] if names else ''!r} is not a name of this server; use its own"
             )
-
-    def _check_origin(self, headers: Headers, scope: Scope) -> None:
-        """Pages of other sites may not ask; a link from one may open our page."""
-        origin, host = headers.get("origin"), headers.get("host", "")
-        is_foreign = origin is not None and not is_own_origin(origin, host)
+        origin = headers.get("origin")
+        is_foreign = origin is not None and not is_own_origin(origin, names[0])
         is_bidden = headers.get("sec-fetch-site", "none") in ("same-origin", "none")
-        if is_foreign or (not is_bidden and scope["path"] not in _OPEN):
+        if is_foreign or (not is_bidden and path not in _OPEN):
             raise RefusedRequest("request.origin", "only this server's own page and programs may ask, no other site's")
-
-    def _check_token(self, headers: Headers, scope: Scope) -> None:
-        token = self._settings.token
-        if token is None or scope["path"] in _OPEN or scope["path"].startswith("/assets/"):
-            return
-        if not is_authorised(headers.get("authorization", ""), token):
+        is_open = path in _OPEN or path.startswith("/assets/")
+        if token is not None and not is_open and not is_authorised(headers.get("authorization", ""), token):
             raise RefusedRequest(
                 "request.token",
                 "send the server's token: Authorization: Bearer …",
