@@ -49,8 +49,6 @@ TOKEN_CHARACTERS = 16
 """The shortest bearer token: 16 random characters of base 64 are 96 bits, beyond any guessing over a network."""
 CONNECTIONS = 512
 """Connections at once; less where the system allows fewer open files. Half-sent requests give way to new ones."""
-RESERVED_CONNECTIONS = 16
-"""More connections for health checks alone, when every place is taken by a request that is being answered."""
 RESERVED_FILES = 200
 """Open files that connections leave to the store, its helpers and to providers."""
 BACKLOG = 128
@@ -79,12 +77,6 @@ READY_SECONDS = 5.0
 """How long a readiness check waits for the store: it has a thread of its own, but a writer may hold the lock."""
 GRACE_SECONDS = 5
 """From SIGTERM to the end for requests that are being answered; what is longer at work is broken off."""
-LAST_SECONDS = 5
-"""After the grace time, for threads that do not end (a system call without an end): then the process ends itself."""
-LOG_LINES = 60
-"""Log records a minute and logger; the number of those beyond is told when the minute is over."""
-LOG_CHARACTERS = 8_192
-"""The characters of a log record, traceback included."""
 RECEIPTS = 512
 """Receipts that a server keeps to be fetched by id."""
 RECEIPTS_BYTES = 64 << 20

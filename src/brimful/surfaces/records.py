@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -147,19 +148,13 @@ def passage_record(
 
 def report_record(report: Report) -> dict[str, object]:
     """What adding did, file by file."""
-    return {
-        "added": report.added,
-        "changed": report.changed,
-        "unchanged": report.unchanged,
-        "renamed": report.renamed,
-        "removed": report.removed,
-        "skipped": skips_record(report.skipped),
-    }
+    counts = {name: getattr(report, name) for name in ("added", "changed", "unchanged", "renamed", "removed")}
+    return {**counts, "skipped": skips_record(report.skipped)}
 
 
 def skips_record(skipped: Iterable[Skipped]) -> list[dict[str, object]]:
     """What was left out, and why."""
-    return [{"path": each.path, "reason": each.reason, "detail": each.detail} for each in skipped]
+    return [asdict(each) for each in skipped]
 
 
 def digest_record(digest: Digest) -> dict[str, object]:
@@ -169,13 +164,9 @@ def digest_record(digest: Digest) -> dict[str, object]:
 
 def capture_record(capture: Capture) -> dict[str, object]:
     """A capture without its original, and the paths of its document and of its digest, if that has one."""
+    shown = ("name", "status", "model", "message", "path", "digest_path")
     return {
-        "name": capture.name,
-        "status": capture.status,
-        "model": capture.model,
-        "message": capture.message,
-        "path": capture.path,
-        "digest_path": capture.digest_path,
+        **{name: getattr(capture, name) for name in shown},
         "original_bytes": len(capture.original),
         "digest": capture.digest,
         "sentences": [asdict(sentence) for sentence in capture.sentences],
@@ -208,10 +199,7 @@ def documents_record(engine: Engine, *, after: str | None = None, limit: int) ->
 
 def listed_record(listed: Listed) -> dict[str, object]:
     """A document in a list, with its lines where they were counted."""
-    found = listed._asdict()
-    if listed.lines is None:
-        del found["lines"]
-    return found
+    return {name: value for name, value in listed._asdict().items() if name != "lines" or value is not None}
 
 
 def map_record(drawn: CorpusMap) -> dict[str, object]:
@@ -235,16 +223,13 @@ def status_record(engine: Engine) -> dict[str, object]:
     """What a store holds."""
     with engine.one_state() as corpus:
         documents = corpus.columns.documents
-        kinds: dict[str, int] = {}
-        for kind in documents.kinds:
-            kinds[kind] = kinds.get(kind, 0) + 1
         return {
             "store": str(engine.path),
             "store_bytes": engine.size_bytes,
             "root": corpus.root,
             "documents": len(documents),
             "bytes": int(documents.lengths.sum()),
-            "kinds": dict(sorted(kinds.items())),
+            "kinds": dict(sorted(Counter(documents.kinds).items())),
             "places": list(engine.roots),
             "folders": engine.folders,
         }
@@ -252,19 +237,9 @@ def status_record(engine: Engine) -> dict[str, object]:
 
 def control_record(choice: Choice) -> dict[str, object]:
     """A choice of a question, for whoever draws a control for it."""
-    return {
-        "name": choice.name,
-        "kind": choice.kind,
-        "values": list(choice.names),
-        "low": choice.low,
-        "high": choice.high,
-        "unit": choice.unit,
-        "default": choice.default,
-        "may_be_none": choice.may_be_none,
-        "narrows": choice.searches and not choice.is_set,
-        "common": choice.common,
-        "help": choice.help,
-    }
+    shown = ("name", "kind", "low", "high", "unit", "default", "may_be_none", "common", "help")
+    own = {name: getattr(choice, name) for name in shown}
+    return {**own, "values": list(choice.names), "narrows": choice.searches and not choice.is_set}
 
 
 def as_line(record: Record) -> str:

@@ -70,11 +70,9 @@ def typed(choice: Choice) -> Any:
         return Texts
     found: Any = bool if choice.kind == "bool" else Text
     if choice.kind in ("int", "float"):
-        most = LARGEST if choice.high is None else choice.high
-        kind, bounds = (
-            (int, (int(choice.low or 0), int(most))) if choice.kind == "int" else (float, (choice.low or 0, most))
-        )
-        found = Annotated[kind, Field(ge=bounds[0], le=bounds[1])]
+        number = int if choice.kind == "int" else float
+        least, most = number(choice.low or 0), number(LARGEST if choice.high is None else choice.high)
+        found = Annotated[number, Field(ge=least, le=most)]
     elif choice.names:
         found = Literal[choice.names]
     return found | None if choice.may_be_none else found

@@ -8,9 +8,7 @@ from starlette.testclient import TestClient
 
 import brimful
 from brimful.surfaces.http import ServeSettings, create_app
-from brimful.surfaces.http.guard import HEALTH
-from brimful.surfaces.http.service import problem as problem_response
-from brimful.surfaces.serving import address_of, listen, make_server
+from brimful.surfaces.serving import Server, address_of, listen
 from tests.surfaces.conftest import HOSTILE_NAME, HOSTILE_TEXT, PAGES
 
 FORGED = (
@@ -31,12 +29,10 @@ def filled(place):
 
 
 @contextmanager
-def listening(engine, *, connections=None, **settings):
+def listening(engine, **settings):
     """The address of a real server in a thread of this process."""
     listener, started = listen("127.0.0.1", 0), threading.Event()
-    app = create_app(engine, ServeSettings(**settings))
-    busy = problem_response("request.busy", "every connection is taken")
-    server = make_server(app, busy=busy, health=HEALTH, ready=started.set, connections=connections)
+    server = Server(create_app(engine, ServeSettings(**settings)), ready=started.set)
     with listener:
         address = address_of(listener)
         thread = threading.Thread(target=server.run, args=([listener],))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from brimful.assembly.context import Context
 from brimful.assembly.pack import pack
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, Hit
@@ -23,6 +22,9 @@ from brimful.windows.window import Window
 
 _SHAPES: tuple[FormatName, ...] = ("windows", "plain", "markdown", "xml", "json")
 """`windows` gives one text a window; every other format one text in all, with its headers."""
+
+
+_CITED = ("path", "start", "end", "lines", "origins", "score", "terms", "filling")
 
 
 class Answer(NamedTuple):
@@ -75,7 +77,7 @@ def answers(
         "corrections": record["corrections"],
         "missing": list(context.relevance.missing) if context.relevance else [],
     }
-    windows = [_citation(window) for window in record["windows"]]
+    windows = [{name: window[name] for name in _CITED} for window in record["windows"]]
     if format != "windows":
         best = max(window.score for window in context.windows)
         return [Answer(context.receipt.id, context.text, best, {"windows": windows, **account})]
@@ -83,21 +85,6 @@ def answers(
         Answer(window.id, window.text, window.score, {"source": window.path, **cited, **account})
         for window, cited in zip(context.windows, windows, strict=True)
     ]
-
-
-def _citation(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Where a window comes from, as JSON values."""
-    lines = record["lines"]
-    return {
-        "path": record["path"],
-        "start": record["start"],
-        "end": record["end"],
-        "lines": None if lines is None else list(lines),
-        "origins": list(record["origins"]),
-        "score": record["score"],
-        "terms": record["terms"],
-        "filling": record["filling"],
-    }
 
 
 # ---- fitting: How do texts that another retriever found fit into a budget, to the token?
@@ -130,13 +117,8 @@ class Kept:
     @property
     def record(self) -> dict[str, Any]:
         """What is noted beside a text's own metadata."""
-        return {
-            "ranks": list(self.numbers),
-            "start": self.start,
-            "end": self.end,
-            "cut_start": self.cut_start,
-            "cut_end": self.cut_end,
-        }
+        shown = ("start", "end", "cut_start", "cut_end")
+        return {"ranks": list(self.numbers), **{name: getattr(self, name) for name in shown}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +137,10 @@ class Fitting:
         if self.sources is not None and not isinstance(self.sources, Mapping):
             raise SettingError(f"sources is {type(self.sources).__name__}; give texts by the name of their document")
 
-    def context(self, brought: Sequence[Brought]) -> Context:
-        """What fits, and what was left out and why; a window's score is its rank from the end."""
-        return pack(
-            self._windows(brought),
-            budget=self.budget,
-            model=self.model,
-            format="windows",
-            dedup_threshold=self.dedup_threshold,
-        )
-
     def kept(self, brought: Sequence[Brought]) -> list[Kept]:
         """What is shown, in reading order; joined by empty lines it counts at most the budget."""
-        context = self.context(brought)
+        chosen: dict[str, Any] = {"model": self.model, "dedup_threshold": self.dedup_threshold}
+        context = pack(self._windows(brought), budget=self.budget, format="windows", **chosen)
         return [
             Kept(_numbers(window), window.text, window.start, window.end, window.cut_start, window.cut_end)
             for window in context.windows

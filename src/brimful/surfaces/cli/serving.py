@@ -18,7 +18,6 @@ from brimful.ingest import Report
 from brimful.ingest.folders import watch_into
 from brimful.store.address import Place
 from brimful.store.opening import opened
-from brimful.store.opening import opened as store_at
 from brimful.surfaces import records
 from brimful.surfaces.access import TOKEN_VARIABLE
 from brimful.surfaces.cli.commands import STDIN, checked_paths, filled, own_roots
@@ -220,7 +219,7 @@ def watch(*, paths: Sequence[str], poll: bool, store: str | None, as_json: bool,
 
 
 def _follow_place(
-    store: Place,
+    place: Place,
     path: str,
     poll: bool,  # noqa: FBT001  (a thread's arguments have places, no names)
     stop: threading.Event,
@@ -228,8 +227,8 @@ def _follow_place(
 ) -> None:
     """One place, with a connection of its own; what goes wrong is passed on too."""
     try:
-        with store_at(store) as opened:
-            for report in watch_into(opened, path, stop=stop, poll=poll):
+        with opened(place) as store:
+            for report in watch_into(store, path, stop=stop, poll=poll):
                 news.put((path, report))
     except Exception as error:  # noqa: BLE001  (raised again by who asked for it)
         news.put(error)

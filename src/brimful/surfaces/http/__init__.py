@@ -103,24 +103,16 @@ def serve(
     )
     try:
         from brimful.surfaces.http.app import create_app
-        from brimful.surfaces.http.guard import HEALTH
-        from brimful.surfaces.http.service import problem
-        from brimful.surfaces.serving import address_of, listen, log_to_stderr, make_server
+        from brimful.surfaces.serving import Server, address_of, listen, log_to_stderr
     except ImportError as error:
         raise MissingPartError(f"the server needs {error.name}: {install()}") from error
     from brimful.engine import open as open_store
 
     log_to_stderr()
-    with listen(host, port) as listener:
+    with listen(host, port) as listener, open_store(store) as engine:
         address = address_of(listener)
-        engine = open_store(store)
-        server = make_server(
-            create_app(engine, settings),
-            busy=problem("request.busy", "every connection is taken; try again later"),
-            health=HEALTH,
-            ready=None if ready is None else lambda: ready(address),
-        )
-        with server.ended(), engine, _ended_by_signals(), suppress(KeyboardInterrupt):
+        server = Server(create_app(engine, settings), ready=None if ready is None else lambda: ready(address))
+        with _ended_by_signals(), suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
 
 

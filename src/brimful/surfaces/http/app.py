@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from brimful.engine import Engine
 from brimful.errors import suggest
@@ -28,7 +28,6 @@ from brimful.surfaces.http.service import (
     described,
     install_problems,
     tagged_bytes,
-    written,
 )
 from brimful.surfaces.schemas import HealthBody, StatusBody
 from brimful.text.vocabularies import KNOWN_MODELS
@@ -44,7 +43,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
             for status, response in operation["responses"].items():
                 if int(status) >= 400:
                     response["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
-                if status == "400":  # what is not HTTP that can be read is answered below all routes
+                if status in ("400", "503"):  # uvicorn answers these where no route is reached
                     response["content"]["text/plain"] = {"schema": {"type": "string"}}
     schemas = found["components"]["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):
@@ -112,7 +111,7 @@ def _health_routes(service: Service) -> APIRouter:
     @routes.get("/health/live", responses=described(HealthBody))
     async def live() -> Response:
         """Whether the server runs."""
-        return Response(written({"status": "live"}), media_type="application/json")
+        return JSONResponse({"status": "live"})
 
     @routes.get("/health/ready", responses=described(HealthBody))
     async def ready() -> Response:
@@ -125,7 +124,7 @@ def _health_routes(service: Service) -> APIRouter:
             raise RefusedRequest(
                 "request.busy", f"the store did not answer within {seconds:g} s; try again later"
             ) from error
-        return Response(written({"status": "ready"}), media_type="application/json")
+        return JSONResponse({"status": "ready"})
 
     @routes.get(
         "/metrics",

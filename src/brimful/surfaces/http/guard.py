@@ -9,17 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import MutableMapping
-from dataclasses import dataclass
-from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from brimful.surfaces.access import is_authorised, is_own_origin
 from brimful.surfaces.http import ServeSettings, is_served
-from brimful.surfaces.http.service import Metrics, RefusedRequest, problem
-from brimful.surfaces.serving import replayed
+from brimful.surfaces.http.service import Metrics, RefusedRequest, problem_of
+from brimful.surfaces.serving import read_body
 from brimful.text.strict_json import StrictJsonError, strict_json
 
 PAGE_POLICY = (
@@ -35,17 +32,9 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _LONG = ("/v1/densify", "/v1/captures")
-HEALTH = ("/health/live", "/health/ready")
-_OPEN = ("/", *HEALTH)
+_OPEN = ("/", "/health/live", "/health/ready")
 _OVERTIME_SECONDS = 5.0  # for a run that ends itself at its own deadline
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Answer:
-    """What was sent so far."""
-
-    status: int = 0
 
 
 class Guard:
@@ -59,11 +48,12 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer, begun = _Answer(), time.monotonic()
+        status, begun = 0, time.monotonic()
 
         async def sending(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
-                answer.status = message["status"]
+                status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
@@ -87,9 +77,9 @@ class Guard:
         except Exception:  # noqa: BLE001  (whatever it is, the client gets a problem and the log the reason)
             _log.exception("%s %r failed", scope["method"], path)  # a path may hold a line's end
             refusal = RefusedRequest("error", "the server failed; its log has the reason")
-        if refusal is not None and not answer.status:
-            await problem(refusal.code, refusal.detail, headers=refusal.headers)(scope, receive, sending)
-        self._metrics.request(_route(scope), _method(scope), answer.status, time.monotonic() - begun)
+        if refusal is not None and not status:
+            await problem_of(refusal)(scope, receive, sending)
+        self._metrics.request(_route(scope), _method(scope), status, time.monotonic() - begun)
 
     async def _attended(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer as long as somebody waits for it: who leaves ends the work, and frees what it held."""
@@ -109,32 +99,21 @@ class Guard:
         answering.result()
 
     def _check(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
-        self._check_host(headers)
-        self._check_origin(headers, scope)
-        self._check_token(headers, scope)
-
-    def _check_host(self, headers: Headers) -> None:
+        """Refuse a name bent to this machine, another site's page and a wrong token; a link may open our page."""
+        headers, path, token = Headers(scope=scope), scope["path"], self._settings.token
         names = headers.getlist("host")
         name = _host_of(names[0]) if len(names) == 1 else None
         if name is None or not is_served(name, self._settings):
             raise RefusedRequest(
                 "request.host", f"Host {names[0][:100] if names else ''!r} is not a name of this server; use its own"
             )
-
-    def _check_origin(self, headers: Headers, scope: Scope) -> None:
-        """Pages of other sites may not ask; a link from one may open our page."""
-        origin, host = headers.get("origin"), headers.get("host", "")
-        is_foreign = origin is not None and not is_own_origin(origin, host)
+        origin = headers.get("origin")
+        is_foreign = origin is not None and not is_own_origin(origin, names[0])
         is_bidden = headers.get("sec-fetch-site", "none") in ("same-origin", "none")
-        if is_foreign or (not is_bidden and scope["path"] not in _OPEN):
+        if is_foreign or (not is_bidden and path not in _OPEN):
             raise RefusedRequest("request.origin", "only this server's own page and programs may ask, no other site's")
-
-    def _check_token(self, headers: Headers, scope: Scope) -> None:
-        token = self._settings.token
-        if token is None or scope["path"] in _OPEN or scope["path"].startswith("/assets/"):
-            return
-        if not is_authorised(headers.get("authorization", ""), token):
+        is_open = path in _OPEN or path.startswith("/assets/")
+        if token is not None and not is_open and not is_authorised(headers.get("authorization", ""), token):
             raise RefusedRequest(
                 "request.token",
                 "send the server's token: Authorization: Bearer …",
@@ -150,26 +129,18 @@ class Guard:
             raise _too_large(most)
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return receive
-        body = bytearray()
-        message: MutableMapping[str, Any] = {"more_body": True}
-        while message.get("more_body", False):
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return receive
-            body += message.get("body", b"")
-            if len(body) > most:
-                raise _too_large(most)
+        read = await read_body(receive, most=most)
+        if read is None:
+            raise _too_large(most)
+        body, again = read
         if body or scope["method"] in ("POST", "PUT", "PATCH"):
             _check_media_type(headers)
-            if body:
-                await self._check_json(bytes(body))
-        return replayed(bytes(body), receive)
-
-    async def _check_json(self, body: bytes) -> None:
         try:
-            await asyncio.to_thread(strict_json, body, nesting=self._settings.nesting)
+            if body:
+                await asyncio.to_thread(strict_json, body, nesting=self._settings.nesting)
         except StrictJsonError as error:
             raise RefusedRequest("request.json", f"the body is refused: {error}") from error
+        return again
 
 
 async def _left(receive: Receive) -> None:

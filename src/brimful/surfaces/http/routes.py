@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from brimful import limits
-from brimful.assembly.citing import check_answer
+from brimful.assembly.citing import check_answer as checked_against
 from brimful.assembly.explain import PRICED
 from brimful.assembly.pack import parse
 from brimful.budget import Budget
@@ -24,37 +24,8 @@ from brimful.errors import BrimfulError, DocumentError, InputError, SettingError
 from brimful.receipts.receipt import Receipt
 from brimful.results import ShownPassage
 from brimful.settings import Ask, DensifySettings, FieldSettings, condensing
-from brimful.surfaces import records
-from brimful.surfaces.http.service import RefusedRequest, Service, described, problem_record, tagged_bytes
-from brimful.surfaces.schemas import (
-    LONGEST_PATH,
-    AddedBody,
-    AddRequest,
-    AnswerRequest,
-    BudgetBody,
-    CaptureBody,
-    CaptureRequest,
-    CapturesBody,
-    CheckedBody,
-    Choices,
-    CiteRequest,
-    ContextBody,
-    ContextRequest,
-    DensifyRequest,
-    DigestBody,
-    DocumentsBody,
-    ExplanationBody,
-    FoundBody,
-    MapBody,
-    MapRequest,
-    PassageBody,
-    ReceiptBody,
-    RemovedBody,
-    RetryRequest,
-    SearchRequest,
-    VerifiedBody,
-    VerifyRequest,
-)
+from brimful.surfaces import records, schemas
+from brimful.surfaces.http.service import RefusedRequest, Service, described, problem_record, tagged_json
 from brimful.text.spans import Span, check_span
 
 # ---- documents: Which documents are there, what do they say, and how do texts come in? No path here ever touches a
@@ -64,7 +35,7 @@ _MOST_OFFSET = (1 << 53) - 1  # beyond it programs disagree about whole numbers
 
 Limit = Annotated[int, Query(ge=1, le=1_000, description="How many at once")]
 Cursor = Annotated[str | None, Query(max_length=8_192, description="`next` of the page before")]
-_DocumentPath = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, description="As it is cited")]
+_DocumentPath = Annotated[str, Query(min_length=1, max_length=schemas.LONGEST_PATH, description="As it is cited")]
 _Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="The first byte")]
 _EndOffset = Annotated[int | None, Query(ge=0, le=_MOST_OFFSET, description="The byte after the last")]
 Around = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="So many bytes more on both sides")]
@@ -73,100 +44,92 @@ _DocumentPaths = Annotated[list[_DocumentPath], Query(alias="path", min_length=1
 
 def document_routes(service: Service) -> APIRouter:
     """The routes."""
-    routes = APIRouter(prefix="/v1/documents", tags=["documents"])
+    routes, engine = APIRouter(prefix="/v1/documents", tags=["documents"]), service.engine
 
-    @routes.get("", responses=described(DocumentsBody, tag=True))
+    @routes.get("", responses=described(schemas.DocumentsBody, tag=True))
     async def listed(request: Request, limit: Limit = 100, cursor: Cursor = None) -> Response:
         """The documents by path, a page at a time."""
         return await service.page(request, records.documents_record, limit, cursor, of="documents")
 
-    @routes.get("/text", responses=described(PassageBody, 404, tag=True))
+    @routes.get("/text", responses=described(schemas.PassageBody, 404, tag=True))
     async def text(
         request: Request, path: _DocumentPath, start: _Offset = 0, end: _EndOffset = None, around: Around = 0
     ) -> Response:
         """A document, or bytes of it, as text in JSON; of a long one what is sent at once, and where it goes on."""
-        return await service.tagged(request, lambda: _passage(service, path, start, end, around=around))
 
-    @routes.post("", responses=described(AddedBody, 400, 413, 415, 507))
-    async def add(body: AddRequest) -> Response:
+        def passage() -> records.Record:
+            with engine.one_state():
+                document = service.document(path)
+                stop = len(document) if end is None else end
+                check_span(start, stop, length=len(document), where=f" {path[:200]}")
+                most, wanted = service.settings.passage_bytes, Span(start, stop)
+                record = records.passage_record(engine, document, wanted, most_bytes=most, around=around)
+                return {**record, "root": engine.root}
+
+        return await service.tagged(request, passage)
+
+    @routes.post("", responses=described(schemas.AddedBody, 400, 413, 415, 507))
+    @service.answers
+    def add(body: schemas.AddRequest) -> records.Record:
         """Store texts under paths of your own; a file of an added folder keeps its path. Visible when this answers."""
-        return await service.answer(lambda: _add(service, body))
+        documents = [Document(each.path, each.text, time=each.time) for each in body.documents]
+        return {"added": engine.add_documents(documents), "root": engine.root}
 
-    @routes.delete("", responses=described(RemovedBody, 507))
-    async def remove(paths: _DocumentPaths) -> Response:
+    @routes.delete("", responses=described(schemas.RemovedBody, 507))
+    @service.answers
+    def remove(paths: _DocumentPaths) -> records.Record:
         """Forget documents; a file in an added folder comes back when the folder is added again."""
-        return await service.answer(lambda: _remove(service, paths))
+        return {"removed": engine.remove(*dict.fromkeys(paths)), "root": engine.root}
 
     return routes
-
-
-def _passage(service: Service, path: str, start: int, end: int | None, *, around: int) -> records.Record:
-    engine = service.engine
-    with engine.one_state():
-        service.check_stored(path)
-        document = engine.document(path)
-        stop = len(document) if end is None else end
-        check_span(start, stop, length=len(document), where=f" {path[:200]}")
-        most = service.settings.passage_bytes
-        record = records.passage_record(engine, document, Span(start, stop), most_bytes=most, around=around)
-        return {**record, "root": engine.root}
-
-
-def _add(service: Service, body: AddRequest) -> records.Record:
-    documents = [Document(each.path, each.text, time=each.time) for each in body.documents]
-    return {"added": service.engine.add_documents(documents), "root": service.engine.root}
-
-
-def _remove(service: Service, paths: list[str]) -> records.Record:
-    return {"removed": service.engine.remove(*dict.fromkeys(paths)), "root": service.engine.root}
 
 
 # ---- digests: What does a program condense? A text once, with its progress as events, or to keep.
 
 _EVENTS = "text/event-stream"
 _QUIET_SECONDS = 15.0
-_CaptureName = Annotated[str, Query(min_length=1, max_length=LONGEST_PATH, description="As it was captured")]
+_CaptureName = Annotated[str, Query(min_length=1, max_length=schemas.LONGEST_PATH, description="As it was captured")]
 
 
 def digest_routes(service: Service) -> APIRouter:
     """The routes."""
     routes = APIRouter(prefix="/v1", tags=["digests"])
-    digest = described(DigestBody, 400, 404, 413, 415, 501, 502)
+    digest = described(schemas.DigestBody, 400, 404, 413, 415, 501, 502)
     digest[200]["content"] = {_EVENTS: {"schema": {"type": "string"}}}
 
     @routes.post("/densify", responses=digest)
-    async def densify(request: Request, body: DensifyRequest) -> Response:
+    async def densify(request: Request, body: schemas.DensifyRequest) -> Response:
         """Condense a text; who accepts `text/event-stream` gets `progress` events, then `digest` or `problem`."""
         service.check_model(body.model)
         if _EVENTS in request.headers.get("accept", ""):
             return StreamingResponse(_events(service, body), media_type=_EVENTS)
         return await service.run(lambda cancel: _digest(service, body, cancel=cancel))
 
-    @routes.post("/captures", responses=described(CaptureBody, 400, 413, 415, 501, 502, 507))
-    async def capture(body: CaptureRequest) -> Response:
+    @routes.post("/captures", responses=described(schemas.CaptureBody, 400, 413, 415, 501, 502, 507))
+    async def capture(body: schemas.CaptureRequest) -> Response:
         """Store a text whole as `capture:name`, condense it, store the digest beside it; a failure is its status."""
         service.check_model(body.model)
         return await service.run(lambda cancel: _captured(service, body, cancel))
 
-    @routes.get("/captures", responses=described(CapturesBody, tag=True))
+    @routes.get("/captures", responses=described(schemas.CapturesBody, tag=True))
     async def captures(request: Request, limit: Limit = 100, cursor: Cursor = None) -> Response:
         """The captures by name, a page at a time."""
         return await service.page(request, records.captures_record, limit, cursor, of="captures")
 
-    @routes.get("/captures/one", responses=described(CaptureBody, 404, tag=True))
+    @routes.get("/captures/one", responses=described(schemas.CaptureBody, 404, tag=True))
     async def one(request: Request, name: _CaptureName) -> Response:
         """One capture."""
         return await service.tagged(request, lambda: _one(service, name))
 
-    @routes.post("/captures/retry", responses=described(CaptureBody, 400, 404, 413, 415, 501, 502, 507))
-    async def retry(body: RetryRequest) -> Response:
+    @routes.post("/captures/retry", responses=described(schemas.CaptureBody, 400, 404, 413, 415, 501, 502, 507))
+    async def retry(body: schemas.RetryRequest) -> Response:
         """Try a failed or pending capture again, which pays only for what is missing; a done one stays as it is."""
         return await service.run(lambda cancel: _retried(service, body, cancel))
 
     return routes
 
 
-def _settings(service: Service, chosen: Choices, target_tokens: int | None = None) -> DensifySettings:
+def _settings(service: Service, chosen: schemas.Choices, target_tokens: int | None = None) -> DensifySettings:
     """What a request chooses, within the time that this server has for it."""
     found = condensing(chosen, target_tokens=target_tokens)
     most = service.settings.densify_seconds
@@ -175,16 +138,12 @@ def _settings(service: Service, chosen: Choices, target_tokens: int | None = Non
 
 def _digest(
     service: Service,
-    body: DensifyRequest,
+    body: schemas.DensifyRequest,
     *,
     cancel: threading.Event,
     progress: Callable[[Progress], None] | None = None,
 ) -> records.Record:
-    if body.path is not None and service.engine.length(body.path) is None:
-        raise RefusedRequest(
-            "request.not_found", f"{body.path[:200]!r} is not in the store; paths are as they are cited"
-        )
-    source = service.engine.document(body.path) if body.path is not None else Document("text", body.text or "")
+    source = service.document(body.path) if body.path is not None else Document("text", body.text or "")
     made = service.engine.densify(
         source,
         model=body.model,
@@ -195,7 +154,7 @@ def _digest(
     return records.digest_record(made)
 
 
-async def _events(service: Service, body: DensifyRequest) -> AsyncIterator[str]:
+async def _events(service: Service, body: schemas.DensifyRequest) -> AsyncIterator[str]:
     """Progress as it is made, a sign of life where there is none, and how it ended."""
     loop, cancel = asyncio.get_running_loop(), threading.Event()
     events: asyncio.Queue[Progress] = asyncio.Queue()
@@ -218,8 +177,6 @@ async def _events(service: Service, body: DensifyRequest) -> AsyncIterator[str]:
             yield _event("digest", await work)
         except BrimfulError as error:
             yield _event("problem", problem_record(error.code, str(error)))
-        except RefusedRequest as error:
-            yield _event("problem", problem_record(error.code, error.detail))
     finally:
         cancel.set()
         work.cancel()
@@ -229,7 +186,7 @@ def _event(name: str, record: Mapping[str, object]) -> str:
     return f"event: {name}\ndata: {json.dumps(record)}\n\n"
 
 
-def _captured(service: Service, body: CaptureRequest, cancel: threading.Event) -> records.Record:
+def _captured(service: Service, body: schemas.CaptureRequest, cancel: threading.Event) -> records.Record:
     settings = _settings(service, body.set)
     made = service.engine.capture(body.text, name=body.name, model=body.model, settings=settings, cancel=cancel)
     return records.capture_record(made)
@@ -242,7 +199,7 @@ def _one(service: Service, name: str) -> records.Record:
         raise RefusedRequest("request.not_found", str(error)) from error
 
 
-def _retried(service: Service, body: RetryRequest, cancel: threading.Event) -> records.Record:
+def _retried(service: Service, body: schemas.RetryRequest, cancel: threading.Event) -> records.Record:
     service.check_model(body.model or str(_one(service, body.name)["model"]))
     settings = _settings(service, body.set)
     made = service.engine.retry_capture(body.name, model=body.model, settings=settings, cancel=cancel)
@@ -252,65 +209,88 @@ def _retried(service: Service, body: RetryRequest, cancel: threading.Event) -> r
 # ---- questions: What does a program ask? A context, the places that matter, why, and whether a receipt holds.
 
 _OUTSIDE = {"question", "prices", "set"}
-_BESIDE = {"question", "limit"}
 _ReceiptId = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="As a context names it")]
 
 
 def question_routes(service: Service) -> APIRouter:
     """The routes."""
-    routes = APIRouter(prefix="/v1", tags=["questions"])
+    routes, engine = APIRouter(prefix="/v1", tags=["questions"]), service.engine
 
-    @routes.post("/context", responses=described(ContextBody, 400, 413, 415, 501, 502))
-    async def context(body: ContextRequest) -> Response:
+    @routes.post("/context", responses=described(schemas.ContextBody, 400, 413, 415, 501, 502))
+    async def context(body: schemas.ContextRequest) -> Response:
         """Fill a budget with what the corpus says about a question; no hits give an empty text."""
         return await _asked(service, body, _context)
 
-    @routes.post("/explain", responses=described(ExplanationBody, 400, 413, 415, 501, 502))
-    async def explain(body: ContextRequest) -> Response:
+    @routes.post("/explain", responses=described(schemas.ExplanationBody, 400, 413, 415, 501, 502))
+    async def explain(body: schemas.ContextRequest) -> Response:
         """How a question was understood, why each window is in, and at which budget the next ones enter."""
         return await _asked(service, body, _explanation)
 
-    @routes.post("/search", responses=described(FoundBody, 400, 413, 415))
-    async def search(body: SearchRequest) -> Response:
+    @routes.post("/search", responses=described(schemas.FoundBody, 400, 413, 415))
+    @service.answers
+    def search(body: schemas.SearchRequest) -> records.Record:
         """The places that matter most for a question, with their text."""
-        return await service.answer(lambda: _found(service, body))
+        service.check_question(body.question)
+        service.check_results(body.limit, most=service.settings.results)
+        chosen = body.model_dump()
+        with engine.one_state():
+            found = engine.search(field=FieldSettings(priors=chosen.pop("priors")), **chosen)
+            record = records.found_record(engine, found)
+            return {"question": body.question, **record, "root": engine.root}
 
-    @routes.post("/verify", responses=described(VerifiedBody, 400, 413, 415))
-    async def verify(body: VerifyRequest) -> Response:
+    @routes.post("/verify", responses=described(schemas.VerifiedBody, 400, 413, 415))
+    @service.answers
+    def verify(body: schemas.VerifyRequest) -> records.Record:
         """What is no longer as a receipt cites it; nothing means that all is."""
-        return await service.answer(lambda: _verified(service, body))
+        receipt = _receipt_in(body.receipt)
+        if body.replay and receipt.question is not None:
+            _ask(service, _asked_in(body.receipt))
+        findings = engine.verify(receipt, text=body.text, replay=body.replay)
+        return records.findings_record(receipt, findings, against="store")
 
-    @routes.post("/map", responses=described(MapBody, 400, 413, 415))
-    async def show_map(body: MapRequest) -> Response:
+    @routes.post("/map", responses=described(schemas.MapBody, 400, 413, 415))
+    @service.answers
+    def show_map(body: schemas.MapRequest) -> records.Record:
         """What the corpus holds within a budget: files with their headings and definitions."""
-        return await service.answer(lambda: _mapped(service, body))
+        service.check_budget(body.budget)
+        service.check_question(body.question or "")
+        with engine.one_state():
+            drawn = engine.map(budget=body.budget, question=body.question, model=body.model, path=body.path)
+            return {**records.map_record(drawn), "root": engine.root}
 
     @routes.post("/cite", responses=described(ShownPassage, 400, 413, 415))
-    async def cite(body: CiteRequest) -> Response:
+    @service.answers
+    def cite(body: schemas.CiteRequest) -> records.Record:
         """The bytes that a citation names."""
-        return await service.answer(lambda: _cited(service, body))
+        with engine.one_state():
+            cited = engine.cite(body.place)
+            assert cited.document is not None
+            return records.passage_record(engine, cited.document, cited.span, most_bytes=limits.PASSAGE_BYTES)
 
-    @routes.post("/check-answer", responses=described(CheckedBody, 400, 413, 415))
-    async def check_answer(body: AnswerRequest) -> Response:
+    @routes.post("/check-answer", responses=described(schemas.CheckedBody, 400, 413, 415))
+    @service.answers
+    def check_answer(body: schemas.AnswerRequest) -> records.Record:
         """Which quotations of an answer stand in the context that it was made from, and which citations it shows."""
-        return await service.answer(lambda: _checked(service, body))
+        if body.context is not None:
+            return records.checked_record(checked_against(body.answer, parse(body.context, format=body.format)))
+        assert body.receipt is not None  # one of the two is given
+        return records.checked_record(engine.check_answer(body.answer, _receipt_in(body.receipt)))
 
-    @routes.get("/receipts/{id}", responses=described(ReceiptBody, 404, tag=True))
+    @routes.get("/receipts/{id}", responses=described(schemas.ReceiptBody, 404, tag=True))
     async def receipt(request: Request, id: _ReceiptId) -> Response:  # noqa: A002
         """The receipt of a context that this server made; the last ones are kept."""
         found = service.receipts.get(id)
         if found is None:
             raise RefusedRequest("request.not_found", f"receipt {id} is not kept here; ask for its context again")
-        content = found.to_json().encode()
-        return tagged_bytes(request, content, media_type="application/json", root=found.state_root)
+        return tagged_json(request, found.to_json().encode(), root=found.state_root)
 
     return routes
 
 
 async def _asked(
     service: Service,
-    body: ContextRequest,
-    made: Callable[[Service, ContextRequest, threading.Event | None], records.Record],
+    body: schemas.ContextRequest,
+    made: Callable[[Service, schemas.ContextRequest, threading.Event | None], records.Record],
 ) -> Response:
     """An answer; one that a provider condenses a part of keeps no worker from other questions."""
     named = getattr(body, "densify")  # noqa: B009  (one of the choices)
@@ -319,13 +299,13 @@ async def _asked(
     return await service.run(lambda cancel: made(service, body, cancel))
 
 
-def _ask(service: Service, body: ContextRequest) -> Ask:
+def _ask(service: Service, body: schemas.ContextRequest) -> Ask:
     """What a request asks, within what this server allows."""
     service.check_question(body.question)
     if "densify" in body.set:
         raise SettingError("densify is a field of the request itself; name the model there")
     chosen = body.model_dump(exclude=_OUTSIDE, exclude_unset=True)
-    if isinstance(body.budget, BudgetBody):
+    if isinstance(body.budget, schemas.BudgetBody):
         chosen["budget"] = Budget(**body.budget.model_dump())
     ask = Ask.of(body.question, chosen, body.set)
     service.check_budget(ask.budget.total)
@@ -334,9 +314,9 @@ def _ask(service: Service, body: ContextRequest) -> Ask:
     return ask
 
 
-def _context(service: Service, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
+def _context(service: Service, body: schemas.ContextRequest, cancel: threading.Event | None) -> records.Record:
     made = service.engine.context(_ask(service, body), cancel=cancel)
-    _keep(service, made.receipt)
+    service.receipts.keep(made.receipt)
     service.metrics.count("contexts")
     service.metrics.count("context_tokens", made.tokens)
     if body.prices:
@@ -344,69 +324,26 @@ def _context(service: Service, body: ContextRequest, cancel: threading.Event | N
     return records.answer_record(service.engine, made, prices=PRICED if body.prices else 0)
 
 
-def _explanation(service: Service, body: ContextRequest, cancel: threading.Event | None) -> records.Record:
+def _explanation(service: Service, body: schemas.ContextRequest, cancel: threading.Event | None) -> records.Record:
     made = service.engine.explain(_ask(service, body), cancel=cancel)
-    _keep(service, made.context.receipt)
+    service.receipts.keep(made.context.receipt)
     return records.explanation_record(service.engine, made)
 
 
-def _keep(service: Service, receipt: Receipt | None) -> None:
-    assert receipt is not None  # the engine gives every context one
-    service.receipts.keep(receipt)
+def _receipt_in(record: Mapping[str, Any]) -> Receipt:
+    return Receipt.from_json(json.dumps(record, ensure_ascii=False))
 
 
-def _found(service: Service, body: SearchRequest) -> records.Record:
-    service.check_question(body.question)
-    service.check_results(body.limit, most=service.settings.results)
-    chosen = body.model_dump(exclude=_BESIDE)
-    with service.engine.one_state():
-        field = FieldSettings(priors=chosen.pop("priors"))
-        found = service.engine.search(body.question, limit=body.limit, field=field, **chosen)
-        record = records.found_record(service.engine, found)
-        return {"question": body.question, **record, "root": service.engine.root}
-
-
-def _verified(service: Service, body: VerifyRequest) -> records.Record:
-    receipt = Receipt.from_json(json.dumps(body.receipt, ensure_ascii=False))
-    if body.replay and receipt.question is not None:
-        _ask(service, _asked_in(body.receipt))
-    findings = service.engine.verify(receipt, text=body.text, replay=body.replay)
-    return records.findings_record(receipt, findings, against="store")
-
-
-def _asked_in(receipt: Mapping[str, Any]) -> ContextRequest:
+def _asked_in(receipt: Mapping[str, Any]) -> schemas.ContextRequest:
     """The request that a receipt's question would be: whoever sends a receipt may ask no more than by a request."""
     chosen = receipt["settings"].get("ask")
     asked = dict(chosen) if isinstance(chosen, dict) else {}
     if not str(asked.get("densify")).startswith("extractive:"):
         asked.pop("densify", None)  # the engine asks no provider because a receipt says so
-    asked = {name: value for name, value in asked.items() if name in ContextRequest.model_fields}
+    asked = {name: value for name, value in asked.items() if name in schemas.ContextRequest.model_fields}
     try:
-        return ContextRequest(**asked | {"question": receipt["question"], "budget": receipt["budget"]["total"]})
+        return schemas.ContextRequest(**asked | {"question": receipt["question"], "budget": receipt["budget"]["total"]})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise InputError(f"the receipt's question can't be asked again here: {where}: {first['msg']}") from error
-
-
-def _mapped(service: Service, body: MapRequest) -> records.Record:
-    service.check_budget(body.budget)
-    if body.question is not None:
-        service.check_question(body.question)
-    with service.engine.one_state():
-        drawn = service.engine.map(budget=body.budget, question=body.question, model=body.model, path=body.path)
-        return {**records.map_record(drawn), "root": service.engine.root}
-
-
-def _cited(service: Service, body: CiteRequest) -> records.Record:
-    with service.engine.one_state():
-        cited = service.engine.cite(body.place)
-        assert cited.document is not None
-        return records.passage_record(service.engine, cited.document, cited.span, most_bytes=limits.PASSAGE_BYTES)
-
-
-def _checked(service: Service, body: AnswerRequest) -> records.Record:
-    if body.context is not None:
-        return records.checked_record(check_answer(body.answer, parse(body.context, format=body.format)))
-    receipt = Receipt.from_json(json.dumps(body.receipt, ensure_ascii=False))
-    return records.checked_record(service.engine.check_answer(body.answer, receipt))

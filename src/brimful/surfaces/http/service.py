@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import json
-import queue
 import re
 import threading
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial, wraps
+from inspect import signature
 from typing import Any, TypeVar
 
 from blake3 import blake3
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
+from brimful.corpus.documents import Document
 from brimful.engine import Engine
 from brimful.errors import (
     OUTCOMES,
@@ -48,12 +51,12 @@ _QUOTED = re.compile(r"'([^']*)'")
 _MOST_ERRORS = 20
 
 
-class RefusedRequest(Exception):  # noqa: N818  (no error of the server's)
+class RefusedRequest(BrimfulError):  # noqa: N818  (no error of the server's)
     """A request that this surface itself refuses."""
 
     def __init__(self, code: str, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
-        self.code, self.detail, self.headers = code, detail, dict(headers or {})
+        self.code, self.headers = code, dict(headers or {})
 
 
 def problem_record(code: str, detail: str, errors: Sequence[Mapping[str, str]] = ()) -> dict[str, object]:
@@ -82,9 +85,9 @@ def problem(
     return Response(content, status, found, media_type=MEDIA_TYPE)
 
 
-def _problem_of(error: BrimfulError) -> Response:
-    """The response for an error of the engine."""
-    headers = {}
+def problem_of(error: BrimfulError) -> Response:
+    """The response for an error of the engine, or for a request that is refused."""
+    headers = error.headers if isinstance(error, RefusedRequest) else {}
     if isinstance(error, ProviderError) and error.wait_seconds is not None:
         headers["retry-after"] = str(max(1, round(min(error.wait_seconds, PATIENCE_SECONDS))))
     return problem(error.code, str(error), headers=headers)
@@ -93,47 +96,28 @@ def _problem_of(error: BrimfulError) -> Response:
 def install_problems(app: FastAPI) -> None:
     """Answer every refusal and error of this application with a problem."""
 
-    async def refused(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RefusedRequest)
-        return problem(error.code, error.detail, headers=error.headers)
+    @app.exception_handler(BrimfulError)
+    async def named(_: Request, error: BrimfulError) -> Response:
+        return problem_of(error)
 
-    async def named(_: Request, error: Exception) -> Response:
-        assert isinstance(error, BrimfulError)
-        return _problem_of(error)
-
-    async def invalid(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        errors = list(_errors(error.errors()))
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
+        errors = [_field_error(each) for each in error.errors()[:_MOST_ERRORS]]
         return problem("request.invalid", f"{errors[0]['where']}: {errors[0]['problem']}", errors=errors)
 
-    async def other(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
+    @app.exception_handler(HTTPException)
+    async def other(request: Request, error: HTTPException) -> Response:
         code = _CODE_OF.get(error.status_code, "error")
         detail = f"{request.method} {request.url.path}: {error.detail}; /openapi.json lists what there is"
         return problem(code, detail, headers=error.headers)
 
-    app.add_exception_handler(RefusedRequest, refused)
-    app.add_exception_handler(BrimfulError, named)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, other)
 
-
-def _errors(found: Iterable[Mapping[str, object]]) -> Iterable[dict[str, str]]:
-    for number, each in enumerate(found):
-        if number == _MOST_ERRORS:
-            return
-        where = each["loc"]
-        assert isinstance(where, tuple)
-        yield {"where": ".".join(map(str, where))[:200], "problem": _said(each)}
-
-
-def _said(error: Mapping[str, object]) -> str:
-    said = str(error["msg"]).removeprefix("Value error, ")
-    expected, given = (error.get("ctx") or {}), error.get("input")
-    if error["type"] == "literal_error" and isinstance(expected, Mapping) and isinstance(given, str):
-        choices = _QUOTED.findall(str(expected.get("expected", "")))
-        return f"{given[:60]!r} is not one of the choices; {suggest(given[:60], choices)}choices: {', '.join(choices)}"
-    return said
+def _field_error(error: Mapping[str, Any]) -> dict[str, str]:
+    said, given = error["msg"].removeprefix("Value error, "), error.get("input")
+    if error["type"] == "literal_error" and isinstance(given, str):
+        choices = _QUOTED.findall(error["ctx"]["expected"])
+        said = f"{given[:60]!r} is not one of the choices; {suggest(given[:60], choices)}choices: {', '.join(choices)}"
+    return {"where": ".".join(map(str, error["loc"]))[:200], "problem": said}
 
 
 # ---- answers: How does an answer leave? As JSON, under an ETag of the state that it was made from.
@@ -151,6 +135,11 @@ def tagged_bytes(
     return Response(content, headers=found, media_type=media_type)
 
 
+def tagged_json(request: Request, content: bytes | memoryview, *, root: str) -> Response:
+    """JSON of a state, or 304 where the client has it already."""
+    return tagged_bytes(request, bytes(content), media_type="application/json", root=root)
+
+
 def described(model: type, *statuses: int, tag: bool = False) -> dict[int | str, dict[str, Any]]:
     """The responses of a route, for its description: the answer, and a problem of each status."""
     headers = {"ETag": {"description": "State root and hash of the answer", "schema": {"type": "string"}}}
@@ -159,24 +148,13 @@ def described(model: type, *statuses: int, tag: bool = False) -> dict[int | str,
         found[304] = {"description": "The client has it already", "headers": headers}
     found[400] = {"description": "Not HTTP that can be read, or a head that is too long"}
     for status in sorted({401, 403, 405, 421, 422, 500, 503, 504, *statuses}):
-        found[status] = {"model": ProblemBody, "description": _titles(status), "content": {MEDIA_TYPE: {}}}
+        titles = "; ".join(dict.fromkeys(each.title for each in OUTCOMES.values() if each.status == status))
+        found[status] = {"model": ProblemBody, "description": titles, "content": {MEDIA_TYPE: {}}}
     return found
-
-
-def _titles(status: int) -> str:
-    titles: Iterable[str] = dict.fromkeys(each.title for each in OUTCOMES.values() if each.status == status)
-    return "; ".join(titles)
-
-
-def written(record: Mapping[str, object]) -> bytes:
-    """A record as it is sent."""
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 # ---- cursors: Where does the next page begin? An opaque cursor that only this surface makes, and checks before it is
 # used.
-
-_CHECK_BYTES = 6
 
 
 def _cursor_after(name: str, *, of: str) -> str:
@@ -185,97 +163,43 @@ def _cursor_after(name: str, *, of: str) -> str:
     >>> _after_cursor(_cursor_after("a.md", of="documents"), of="documents")
     'a.md'
     """
-    raw = name.encode()
-    return base64.urlsafe_b64encode(_check(raw, of) + raw).decode().rstrip("=")
+    return base64.urlsafe_b64encode(f"{of}\n{name}".encode()).decode().rstrip("=")
 
 
 def _after_cursor(cursor: str, *, of: str) -> str:
     """The name that a cursor comes after; one that was made elsewhere, or for another list, is refused."""
-    try:
-        found = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        check, raw = found[:_CHECK_BYTES], found[_CHECK_BYTES:]
-        if check == _check(raw, of):
-            return raw.decode()
-    except (binascii.Error, ValueError):
-        pass
+    with suppress(ValueError):
+        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        listed, _, name = raw.decode().partition("\n")
+        if listed == of:
+            return name
     raise RefusedRequest("request.invalid", f"cursor {cursor[:60]!r} is not one of this list; begin without one")
-
-
-def _paged(record: Mapping[str, object], *, of: str) -> dict[str, object]:
-    """A page of a list with the cursor of the one after it, in place of the last name."""
-    last = record["last"]
-    rest = {name: value for name, value in record.items() if name != "last"}
-    return {**rest, "next": None if last is None else _cursor_after(str(last), of=of)}
-
-
-def _check(raw: bytes, of: str) -> bytes:
-    return blake3(raw, derive_key_context=f"brimful 2026 cursor of {of}").digest(_CHECK_BYTES)
 
 
 # ---- executor: How does the engine work beside the event loop? In a few threads for each kind of work, with a bounded
 # queue.
 
 Answer = TypeVar("Answer")
-_Task = tuple[Future[Any], Callable[[], Any]]
 
 
 class _Executor:
-    """Threads that ask the engine. Work that nobody waits for any more is finished, and counts until then.
-
-    The threads are daemons: a process that was told to stop does not wait for them.
-    """
+    """Threads that ask the engine. Work that nobody waits for any more is finished, and counts until then."""
 
     def __init__(self, *, threads: int, waiting: int, name: str) -> None:
-        self._threads, self._most, self._name = threads, threads + waiting, name
-        self._lock = threading.Lock()
-        self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
-        self._started = self._running = 0
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._free = threading.Semaphore(threads + waiting)
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
         """The answer, or a refusal at once when too many wait already."""
-        future: Future[Answer] = Future()
-        with self._lock:
-            if self._running >= self._most:
-                raise RefusedRequest("request.busy", f"{self._running} requests are being answered; try again later")
-            self._running += 1
-            if self._started < min(self._running, self._threads):
-                self._started += 1
-                threading.Thread(target=self._work, args=(self._tasks,), name=self._name, daemon=True).start()
-        future.add_done_callback(self._done)
-        self._tasks.put((future, work))
+        if not self._free.acquire(blocking=False):
+            raise RefusedRequest("request.busy", "too many requests are being answered; try again later")
+        future = self._pool.submit(work)
+        future.add_done_callback(lambda _: self._free.release())
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
         """Let go of the threads; what has begun is finished, what has not is dropped."""
-        with self._lock:
-            tasks, self._tasks = self._tasks, queue.SimpleQueue()
-            started, self._started = self._started, 0
-        while True:
-            try:
-                task = tasks.get_nowait()
-            except queue.Empty:
-                break
-            if task is not None:
-                task[0].cancel()
-        for _ in range(started):
-            tasks.put(None)
-
-    def _work(self, tasks: queue.SimpleQueue[_Task | None]) -> None:
-        while (task := tasks.get()) is not None:
-            _do(*task)
-            del task  # an answer is not kept until the next question
-
-    def _done(self, _: Future[Answer]) -> None:
-        with self._lock:
-            self._running -= 1
-
-
-def _do(future: Future[Any], work: Callable[[], Any]) -> None:
-    if future.set_running_or_notify_cancel():
-        try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001  (it belongs to whoever waits for the answer)
-            future.set_exception(error)
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 # ---- metrics: How busy is the server? Counters and histograms as Prometheus reads them (text format 0.0.4).
@@ -298,8 +222,7 @@ class Metrics:
         """Count a request that was answered; `route` is a template, so that there are few."""
         with self._lock:
             self._requests[route, method, status] += 1
-            place = next((at for at, bound in enumerate(_BOUNDS) if seconds <= bound), len(_BOUNDS))
-            self._seconds[route][place] += 1
+            self._seconds[route][bisect_left(_BOUNDS, seconds)] += 1
             self._sums[route] += seconds  # type: ignore[assignment]  # a Counter adds floats as well
 
     def count(self, name: str, by: int = 1) -> None:
@@ -310,9 +233,9 @@ class Metrics:
     def text(self, gauges: Mapping[str, int]) -> str:
         """Everything, in a fixed order."""
         with self._lock:
-            return "\n".join([*self._lines(), *_gauges(gauges)]) + "\n"
+            return "\n".join(self._lines(gauges)) + "\n"
 
-    def _lines(self) -> Iterator[str]:
+    def _lines(self, gauges: Mapping[str, int]) -> Iterator[str]:
         yield "# HELP brimful_requests_total Requests by route, method and status."
         yield "# TYPE brimful_requests_total counter"
         for (route, method, status), count in sorted(self._requests.items()):
@@ -329,12 +252,9 @@ class Metrics:
         for name, count in sorted({"contexts": 0, "context_tokens": 0, **self._counts}.items()):
             yield f"# TYPE brimful_{name}_total counter"
             yield f"brimful_{name}_total {count}"
-
-
-def _gauges(gauges: Mapping[str, int]) -> Iterator[str]:
-    for name, value in sorted(gauges.items()):
-        yield f"# TYPE brimful_{name} gauge"
-        yield f"brimful_{name} {value}"
+        for name, value in sorted(gauges.items()):
+            yield f"# TYPE brimful_{name} gauge"
+            yield f"brimful_{name} {value}"
 
 
 # ---- service: What do all routes share? The engine, the threads that ask it, the limits, and the receipts given out.
@@ -358,26 +278,34 @@ class Service:
 
     async def answer(self, work: Callable[[], Record]) -> Response:
         """What the engine answers, worked out and written down beside the event loop."""
-        return Response(await self.workers.run(lambda: written(work())), media_type="application/json")
+        return await self.workers.run(lambda: JSONResponse(work()))
+
+    def answers(self, work: Callable[..., Record]) -> Callable[..., Awaitable[Response]]:
+        """A route from a function that gives a record: called in one of the threads, with what the request holds."""
+
+        @wraps(work)
+        async def route(**asked: Any) -> Response:
+            return await self.answer(partial(work, **asked))
+
+        route.__signature__ = signature(work, eval_str=True).replace(return_annotation=Response)  # type: ignore[attr-defined]
+        return route
 
     async def run(self, work: Callable[[threading.Event], Record]) -> Response:
-        """The same for what may wait for a provider: in threads of its own, and ended when nobody waits for it."""
+        """What may wait for a provider: worked out in threads of its own, and ended when nobody waits for it."""
         cancel = threading.Event()
         try:
-            content = await self.runs.run(lambda: written(work(cancel)))
+            return await self.runs.run(lambda: JSONResponse(work(cancel)))
         finally:
             cancel.set()
-        return Response(content, media_type="application/json")
 
     async def tagged(self, request: Request, work: Callable[[], Record]) -> Response:
-        """The same for what may be asked for again: under an ETag, or 304."""
+        """What may be asked for again: under an ETag, or 304 where the client has it."""
 
-        def found() -> tuple[bytes, str]:
+        def answered() -> Response:
             record = work()
-            return written(record), str(record.get("root", ""))
+            return tagged_json(request, JSONResponse(record).body, root=str(record.get("root", "")))
 
-        content, root = await self.workers.run(found)
-        return tagged_bytes(request, content, media_type="application/json", root=root)
+        return await self.workers.run(answered)
 
     async def page(
         self, request: Request, made: Callable[..., Record], limit: int, cursor: str | None, *, of: str, **more: Any
@@ -385,7 +313,13 @@ class Service:
         """A page of a list: so many after the cursor, with the cursor of the page after it; `more` is for `made`."""
         self.check_results(limit, most=self.settings.page_items)
         after = None if cursor is None else _after_cursor(cursor, of=of)
-        return await self.tagged(request, lambda: _paged(made(self.engine, after=after, limit=limit, **more), of=of))
+
+        def paged() -> Record:
+            record = dict(made(self.engine, after=after, limit=limit, **more))
+            last = record.pop("last")
+            return {**record, "next": None if last is None else _cursor_after(str(last), of=of)}
+
+        return await self.tagged(request, paged)
 
     def check_question(self, question: str) -> None:
         """Refuse a question that is longer than this server reads."""
@@ -404,13 +338,12 @@ class Service:
         if limit > most:
             raise SettingError(f"limit is {limit}; this server lists {most} at most")
 
-    def check_stored(self, path: str) -> None:
-        """Refuse a path that the store does not have, with the close ones that it has."""
-        if self.engine.length(path) is None:
-            try:
-                self.engine.document(path)
-            except DocumentError as error:
-                raise RefusedRequest("request.not_found", str(error)) from error
+    def document(self, path: str) -> Document:
+        """A stored document; a path that the store does not have is refused, with the close ones that it has."""
+        try:
+            return self.engine.document(path)
+        except DocumentError as error:
+            raise RefusedRequest("request.not_found", str(error)) from error
 
     def check_model(self, model: str) -> None:
         """Refuse a model that this server was not told to use: a name may hold any address, and cost money."""

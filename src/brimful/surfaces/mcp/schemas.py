@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Self
+from collections.abc import Iterator, Sequence
+from typing import Annotated
 from urllib.parse import quote
 
 from mcp.server.mcpserver import ResourceSecurity
@@ -14,7 +14,6 @@ from brimful.assembly.citing import Citation as AnswerCitation
 from brimful.assembly.citing import Place as AnswerPlace
 from brimful.assembly.citing import Quotation
 from brimful.assembly.context import Context
-from brimful.assembly.context import Relevance as ContextRelevance
 from brimful.engine import Engine
 from brimful.errors import DocumentError, suggest
 from brimful.receipts.receipt import Receipt
@@ -34,15 +33,6 @@ class Output(BaseModel):
     """A result, made from a record; what a model has no use for is left out."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
-
-    @classmethod
-    def of(cls, record: Mapping[str, object]) -> Self:
-        """The projection of a record."""
-        return cls.model_validate(record)
-
-    def structured(self) -> dict[str, object]:
-        """As JSON values."""
-        return self.model_dump(mode="json")
 
 
 class Relevance(Output):
@@ -179,16 +169,14 @@ _ANYWAY = "Call again with anyway = true to see what is nearest."
 def note(context: Context) -> str:
     """What a model should know of an answer that is empty, or that lacks words of the question."""
     about = context.relevance
-    if about is None:
-        return ""
-    if context.windows:
-        return " ".join(filter(None, (missing(about.missing), _filling(context, about))))
-    return nothing(about.reason or "", nearest=about.nearest)
-
-
-def _filling(context: Context, about: ContextRelevance) -> str:
-    numbers = [number for number, window in enumerate(context.windows, 1) if about.is_filling(window)]
-    return f"Passages that only fill the budget, in reading order: {ranges(numbers)}." if numbers else ""
+    said = []
+    if about is not None and context.windows:
+        said.append(missing(about.missing))
+        filling = [number for number, window in enumerate(context.windows, 1) if about.is_filling(window)]
+        said += [f"Passages that only fill the budget, in reading order: {ranges(filling)}."] if filling else []
+    elif about is not None:
+        said.append(nothing(about.reason or "", nearest=about.nearest))
+    return " ".join(filter(None, said))
 
 
 def ranges(numbers: Sequence[int]) -> str:
@@ -252,12 +240,8 @@ def indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())
 
 
-def explanation(result: ExplainResult) -> str:
+def explained(result: ExplainResult) -> Iterator[str]:
     """Line by line: words, what is in, what is not, what has changed."""
-    return "\n".join(_explained(result))
-
-
-def _explained(result: ExplainResult) -> Iterator[str]:
     for word, count in result.census.items():
         yield f"{one_line(word)}: occurs {count} times"
     for each in result.corrections:
@@ -364,7 +348,5 @@ def listed(engine: Engine, receipts: Receipts) -> list[Resource]:
 
 def completed(value: str, names: Sequence[str]) -> Completion:
     """Names that begin like this, then those that contain it."""
-    begin = [each for each in names if each.startswith(value)]
-    hold = [each for each in names if value in each and not each.startswith(value)]
-    found = [*begin, *hold]
+    found = sorted((name for name in names if value in name), key=lambda name: not name.startswith(value))
     return Completion(values=found[:_MOST_COMPLETED], total=len(found), has_more=len(found) > _MOST_COMPLETED)

@@ -13,21 +13,21 @@ from contextlib import suppress
 from typing import Any
 
 import anyio
-from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.mcpserver import MCPServer
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
-from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from brimful.errors import SettingError
 from brimful.limits import DENSIFY_SECONDS, MESSAGE_BYTES, REQUEST_SECONDS
 from brimful.surfaces.access import address_of, check_token, is_authorised, is_own_origin
-from brimful.surfaces.serving import listen, make_server, replayed
+from brimful.surfaces.serving import Server, listen, read_body
+from brimful.surfaces.serving import address_of as socket_address
 from brimful.text.strict_json import StrictJsonError, strict_json
 
 # ---- messages: Is this a message that can be answered? If not, what is answered instead, over either transport.
@@ -51,15 +51,15 @@ def refusal_of(message: bytes) -> JSONRPCError | None:
         strict_json(message)
         jsonrpc_message_adapter.validate_json(message, by_name=False)
     except StrictJsonError as error:
-        return _refusal(PARSE_ERROR, str(error), message)
+        return _refusal(PARSE_ERROR, str(error), id_of(message))
     except ValidationError:
-        return _refusal(INVALID_REQUEST, "not a request, notification or response of JSON-RPC 2.0", message)
+        return _refusal(INVALID_REQUEST, "not a request, notification or response of JSON-RPC 2.0", id_of(message))
     return None
 
 
 def too_long() -> JSONRPCError:
     """What answers a message that is not read to its end."""
-    return _error(INVALID_REQUEST, f"it has more than {MESSAGE_BYTES} bytes; send less at once", None)
+    return _refusal(INVALID_REQUEST, f"it has more than {MESSAGE_BYTES} bytes; send less at once", None)
 
 
 def id_of(message: bytes) -> int | str | None:
@@ -86,14 +86,9 @@ def _plain(text: bytes | None, number: bytes | None) -> int | str | None:
     return None
 
 
-def _refusal(code: int, why: str, message: bytes) -> JSONRPCError:
-    return _error(code, why, id_of(message))
-
-
-def _error(code: int, why: str, identity: int | str | None) -> JSONRPCError:
-    return JSONRPCError(
-        jsonrpc="2.0", id=identity, error=ErrorData(code=code, message=f"the message is refused: {why}")
-    )
+def _refusal(code: int, why: str, identity: int | str | None) -> JSONRPCError:
+    error = ErrorData(code=code, message=f"the message is refused: {why}")
+    return JSONRPCError(jsonrpc="2.0", id=identity, error=error)
 
 
 # ---- transports: How do clients connect? Over standard input and output, or over HTTP at `/mcp`.
@@ -130,43 +125,33 @@ def serve_stdio(server: MCPServer[Any], *, ready: _Ready = None) -> None:
 
 async def _talk(server: MCPServer[Any]) -> None:
     """Every line is answered: by the server, or by what is wrong with it."""
-    lines = _own_stdin()
-    async with stdio_server(stdin=_Nothing()) as (_, answers):  # type: ignore[arg-type]  # read below, within bounds
-        given, taken = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_read, lines, given, answers.send)
-            lowlevel = server._lowlevel_server  # noqa: SLF001  (the SDK's own `run` reads it; nothing public does)
-            await lowlevel.run(taken, answers, lowlevel.create_initialization_options())
-            tasks.cancel_scope.cancel()
+    stdin, is_answering = _own_stdin(), anyio.Event()
 
-
-async def _read(
-    lines: io.BufferedReader,
-    given: MemoryObjectSendStream[SessionMessage | Exception],
-    answer: Callable[[SessionMessage], Any],
-) -> None:
-    async with given:
-        while line := await anyio.to_thread.run_sync(_line, lines, abandon_on_cancel=True):
-            read = line if isinstance(line, JSONRPCError) else await anyio.to_thread.run_sync(_message, line)
+    async def messages() -> AsyncIterator[str]:
+        await is_answering.wait()
+        while line := await anyio.to_thread.run_sync(_line, stdin, abandon_on_cancel=True):
+            refused = await anyio.to_thread.run_sync(refusal_of, line)
+            if refused is None:
+                yield line.decode()
+                continue
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                await (answer if isinstance(read, JSONRPCError) else given.send)(SessionMessage(read))
+                await answers.send(SessionMessage(refused))
+
+    async with stdio_server(stdin=messages()) as (read, answers):  # type: ignore[arg-type]  # lines are what it needs
+        is_answering.set()
+        lowlevel = server._lowlevel_server  # noqa: SLF001  (the SDK's own `run` reads it; nothing public does)
+        await lowlevel.run(read, answers, lowlevel.create_initialization_options())
 
 
-def _message(line: bytes) -> JSONRPCMessage:
-    """A client's message, or the error that answers it."""
-    return refusal_of(line) or jsonrpc_message_adapter.validate_json(line, by_name=False)
-
-
-def _line(lines: io.BufferedReader) -> bytes | JSONRPCError | None:
-    """The next line that is not blank; of one that is too long no more than that is kept. None at the end."""
-    while line := lines.readline(MESSAGE_BYTES + 1):
-        if len(line) > MESSAGE_BYTES:
-            while line and not line.endswith(b"\n"):
-                line = lines.readline(MESSAGE_BYTES)
-            return too_long()
-        if line.strip():
-            return line
-    return None
+def _line(lines: io.BufferedReader) -> bytes:
+    """The next line that is not blank, empty at the end; of one that is too long what shows that it is."""
+    line = lines.readline(MESSAGE_BYTES + 1)
+    while line and not line.strip():
+        line = lines.readline(MESSAGE_BYTES + 1)
+    rest = line
+    while len(line) > MESSAGE_BYTES and rest and not rest.endswith(b"\n"):
+        rest = lines.readline(MESSAGE_BYTES)
+    return line
 
 
 def _own_stdin() -> io.BufferedReader:
@@ -181,16 +166,6 @@ def _own_stdin() -> io.BufferedReader:
     return io.BufferedReader(io.FileIO(own, closefd=False))
 
 
-class _Nothing:
-    """An input without a line: the lines are read where they can be bounded."""
-
-    def __aiter__(self) -> AsyncIterator[str]:
-        return self
-
-    async def __anext__(self) -> str:
-        raise StopAsyncIteration
-
-
 def serve_http(
     server: MCPServer[Any],
     *,
@@ -201,22 +176,20 @@ def serve_http(
     ending: threading.Event | None = None,
 ) -> None:
     """Serve streamable HTTP until Ctrl-C. No sessions: any request may follow a restart."""
-    listening = listen(host, port)
-    taken = int(listening.getsockname()[1])
-    app = server.streamable_http_app(
-        streamable_http_path=PATH,
-        json_response=True,
-        stateless_http=True,
-        max_request_body_size=MESSAGE_BYTES,
-        transport_security=security_for(host, taken),
-    )
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{taken}{PATH}"
-    guarded = Guard(app, token=token, any_host=_is_any(host))
-    busy = PlainTextResponse("Every connection is taken; try again later", 503, {"Retry-After": "1"})
-    serving = make_server(guarded, busy=busy, ready=None if ready is None else lambda: ready(address), ending=ending)
-    with listening, serving.ended():
-        asyncio.run(serving.serve(sockets=[listening]))
+    with listen(host, port) as listener:
+        address = f"{socket_address(listener)}{PATH}"
+        app = server.streamable_http_app(
+            streamable_http_path=PATH,
+            json_response=True,
+            stateless_http=True,
+            max_request_body_size=MESSAGE_BYTES,
+            transport_security=security_for(host, int(listener.getsockname()[1])),
+        )
+        Server(
+            Guard(app, token=token, any_host=_is_any(host)),
+            ready=None if ready is None else lambda: ready(address),
+            ended=None if ending is None else ending.set,
+        ).run(sockets=[listener])
 
 
 def check_address(host: str, port: int, token: str | None) -> None:
@@ -276,18 +249,12 @@ class Guard:
 
 async def _whole(receive: Receive) -> tuple[Response | None, Receive]:
     """A refusal of the body, or what gives it again."""
-    body = bytearray()
-    message: Message = {"more_body": True}
-    while message.get("more_body", False):
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            break
-        body += message.get("body", b"")
-        if len(body) > MESSAGE_BYTES:
-            return _answered(too_long(), 413), receive
-    content = bytes(body)
-    found = await asyncio.to_thread(refusal_of, content)
-    return (None if found is None else _answered(found, 400)), replayed(content, receive)
+    read = await read_body(receive, most=MESSAGE_BYTES)
+    if read is None:
+        return _answered(too_long(), 413), receive
+    body, again = read
+    refused = await asyncio.to_thread(refusal_of, body)
+    return (None if refused is None else _answered(refused, 400)), again
 
 
 def _answered(error: JSONRPCError, status: int) -> Response:
