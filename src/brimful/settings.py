@@ -26,7 +26,7 @@ Packing = Literal["greedy", "interleaved", "score_weighted"]
 Fill = Literal["brim", "relevant"]
 Order = Literal["relevance", "best", "ends"]
 Fusion = Literal["field", "rrf"]
-Meaning = Literal["auto", "late", "full", "words"]
+Meaning = Literal["auto", "words"]
 LineNumbers = Literal["ranges", "every", "none"]
 FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic", "windows"]
 _DensifyProfile = Literal["computed", "seed"]
@@ -144,13 +144,7 @@ class FieldSettings:
     meaning: float = _weight(0.1, "Likeness in meaning, for each standard deviation; 0 leaves it out.")
     document_meaning: float = _weight(4.0, "The same of whole documents.")
     model_meaning: float = _weight(0.4, "The same where a model has read units and question.")
-    late: float = _weight(1.4, "The nearest passage, where a model reads the best places when they are asked for.")
-    late_around: float = _weight(0.8, "Of `near` and `wide`, how much counts beside such a model.")
-    late_document: float = _weight(2.5, "The same in the order of documents.")
-    late_candidates: int = _weight(220, "How many of the best places it reads.", unit="units")
     near_candidates: int = _weight(32, "Candidates that are near in meaning, whatever their words.", unit="units")
-    full_candidates: int = _weight(32, "The same where a model has read all passages.", unit="units")
-    rerank_candidates: int = _weight(60, "Best places that a reranker reads again, where one is named.", unit="units")
     fusion: Fusion = choice("field", "Add words and meaning by their worth, or by reciprocal ranks.", names=_FUSIONS)
     leg_k: int | None = _weight(None, "Fusion rrf: how many of the best of each are fused; none takes all.")
 
@@ -359,7 +353,7 @@ class AskSettings:
     priors: bool = choice(True, "Let tests, lock files and the like count for less.", common=True, searches=True)
     meaning: Meaning = choice(
         "auto",
-        "Let a model read the best places (late), compare all that `warm` has read (full), or go by words alone.",
+        "Let a model read the best places, where one is installed, or go by words alone.",
         names=MEANINGS,
         searches=True,
     )

@@ -17,7 +17,7 @@ from brimful.assembly.formats.form import in_block
 from brimful.assembly.showing import anthropic_arguments, context_html, context_record, openai_messages, prompt_of
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, by_path
-from brimful.search.meaning import Read
+from brimful.search.late import ReadReport
 from brimful.search.search import Found, Sense
 from brimful.search.spelling import Correction
 from brimful.settings import FormatName, LineNumbers, Packing
@@ -316,7 +316,9 @@ class Context:
     digests: tuple[Condensed, ...] = ()
     clusters: tuple[Cluster, ...] = ()  # the windows that a strategy has linked, those of them that are shown
     relevance: Relevance | None = None
-    read: Read | None = field(default=None, compare=False)  # what a model read for it; how much was new is no answer
+    read: ReadReport | None = field(
+        default=None, compare=False
+    )  # what a model read for it; how much was new is no answer
     with_question: bool = False  # whether the budget covers the question too
     map_text: str | None = None  # a map of the corpus that stands before the text, and that the budget covers
     receipt: Receipt | None = field(default=None, repr=False, compare=False)

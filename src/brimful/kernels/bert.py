@@ -19,7 +19,7 @@ Floats = NDArray[np.float32]
 PATHS = ("plain", "avx2", "vnni")
 """Which instructions multiply, the slowest first; every one gives the same bits."""
 
-TABLES = ("word", "position", "token_type")
+TABLES = ("position", "token_type")
 _HEADS = ("attention.self.query", "attention.self.key", "attention.self.value")
 _INNER, _OUTER = "intermediate.dense", "output.dense"
 LINEARS = (*_HEADS, "attention.output.dense", _INNER, _OUTER)
@@ -51,23 +51,31 @@ class Layers:
 class Encoder:
     """A BERT model whose weights were rounded to bytes and laid out for this processor.
 
-    `tensor` gives the numbers of a name: `embeddings.word_embeddings.weight`, `encoder.layer.0.output.dense.bias`, ….
-    The three tables are kept as they are given, all else is copied.
+    `tensor` gives the numbers of a name: `encoder.layer.0.output.dense.bias`, …; `words` gives rows of the table of words
+    by their numbers, of which there are `vocabulary`.
     """
 
-    def __init__(self, tensor: Callable[[str], Floats], layers: Layers, *, path: int | None = None) -> None:
+    def __init__(
+        self,
+        tensor: Callable[[str], Floats],
+        words: Callable[[NDArray[np.int64]], Floats],
+        layers: Layers,
+        *,
+        vocabulary: int,
+        path: int | None = None,
+    ) -> None:
         self._path = best_path() if path is None else path
         if not 0 <= self._path <= best_path():
             raise ValueError(f"this processor has no way {self._path}; its best is {best_path()}")
         self._layers, self._epsilon = layers, layers.epsilon
         self._kept: list[NDArray[Any]] = []
-        self._words, self._places, kinds = (_table(tensor, name) for name in TABLES)
-        self.width = self._words.shape[1]
+        self._words, self._vocabulary = words, vocabulary
+        self._places, kinds = (_table(tensor, name) for name in TABLES)
+        self.width = self._places.shape[1]
         self.inner = len(tensor(f"encoder.layer.0.{_INNER}.bias")) if layers.count else self.width
         self._check()
         _expect(self._places, (len(self._places), self.width), "position_embeddings")
         _expect(kinds, (len(kinds), self.width), "token_type_embeddings")
-        self._keep(self._words)
         self._keep(self._places)
         self._keep(_padded(kinds[0]))
         self._keep_norm(tensor, "embeddings.LayerNorm")
@@ -87,12 +95,15 @@ class Encoder:
         numbers = np.array(tokens, np.int64)
         if not 0 < len(numbers) <= self.most_tokens:
             raise ValueError(f"{len(numbers)} tokens, where a text has 1 to {self.most_tokens}")
-        if not 0 <= numbers.min() <= numbers.max() < len(self._words):
-            raise ValueError(f"a token must be one of the {len(self._words)} that the model has")
-        given, vector = numbers.astype(np.int32), np.empty(self.width, np.float32)
-        room = self._room(len(given))
-        places = (self._sizes.ctypes.data, self._addresses.ctypes.data, self._epsilon)
-        texts = (given.ctypes.data, len(given), room.ctypes.data, vector.ctypes.data)
+        if not 0 <= numbers.min() <= numbers.max() < self._vocabulary:
+            raise ValueError(f"a token must be one of the {self._vocabulary} that the model has")
+        words = np.ascontiguousarray(self._words(numbers), np.float32)
+        _expect(words, (len(numbers), self.width), "word_embeddings")
+        order, vector = np.arange(len(numbers), dtype=np.int32), np.empty(self.width, np.float32)
+        room = self._room(len(numbers))
+        addresses = np.concatenate(([np.uint64(words.ctypes.data)], self._addresses))
+        places = (self._sizes.ctypes.data, addresses.ctypes.data, self._epsilon)
+        texts = (order.ctypes.data, len(order), room.ctypes.data, vector.ctypes.data)
         if not library().read_tokens(*places, *texts):
             raise ValueError("a number of the model is not finite")
         return vector

@@ -18,18 +18,8 @@ from brimful.index.segments import Numbers
 from brimful.index.vectors import TermVectors, best_of_all
 from brimful.search.columns import NO_WORD, CorpusColumns, Ids, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
-from brimful.search.meaning import (
-    Everything,
-    Late,
-    QuestionVectors,
-    Read,
-    beside_model,
-    meaning_of,
-    nearest_units,
-    read_again,
-    read_late,
-    wording,
-)
+from brimful.search.late import LateEncoder, ReadReport, read_again, read_late
+from brimful.search.meaning import QuestionVectors, meaning_of, wording
 from brimful.search.mentions import DateAsked, dates_in, frames_in, messages_in, options_in, places_of
 from brimful.search.priors import SOURCE, TRANSLATION
 from brimful.search.query import Query, narrowed, parse_query, rarest
@@ -48,7 +38,6 @@ from brimful.search.terms import (
 )
 from brimful.settings import FieldSettings, Filters
 from brimful.store.rows import NO_TIME
-from brimful.text.outline import merged
 from brimful.text.terms import matches_in, query_terms
 
 if TYPE_CHECKING:
@@ -100,8 +89,6 @@ MOST_WORDS = 64
 
 _DECIDES = 0.6
 """Where words that no document has are this much of a question, nothing that is found answers it."""
-_DECIDES_UNLIKE = 0.4
-"""The same where a model has read every passage and finds none alike."""
 _MEANT = 450_000
 """A passage that a model finds this much alike, in millionths, may answer in other words."""
 _END_SHARE = (1, 2)
@@ -142,7 +129,7 @@ class Found:
     lacking: float = 0.0  # how much of what the question says these words are; 0 where it is in another language
     lacks_name: bool = False  # one of them is a name, which no other words say
     covered: float = 1.0  # how much of what the question says stands together at the best place
-    read: Read | None = None  # what a model made of the best places; None where none was asked
+    read: ReadReport | None = None  # what a model made of the best places; None where none was asked
     translations: frozenset[str] = frozenset()  # documents that counted less: they are there in its own language too
     sources_less: bool = False  # sources counted less than what explains them: the question asks how
     relevant: int = 0  # how many of the hits belong to the answer; those behind them only fill (ruling 19)
@@ -152,9 +139,7 @@ class Found:
         """Whether the corpus lacks the words that decide, and says nothing like it in others."""
         if self.read is None or self.read.failed:
             return self.lacking >= _DECIDES
-        if self.read.nearest >= _MEANT:
-            return self.lacking >= _DECIDES and self.lacks_name
-        return self.lacking >= (_DECIDES_UNLIKE if self.read.is_full else _DECIDES)
+        return self.lacking >= _DECIDES and (self.lacks_name or self.read.nearest < _MEANT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,13 +155,13 @@ class Understood:
     missing: Sequence[Missing] = ()
     meaning: Numbers | None = None
     near: Ids | None = None
-    nearest: Ids | None = None
     as_read: str = ""
     recent_days: int | None = None
-    late: Late | None = None
-    everything: Everything | None = None
+    late: LateEncoder | None = None
     reranker: Reranker | None = None
-    fields: dict[int, tuple[Field, Read | None]] = new(default_factory=dict, repr=False)  # by blocks that were weighed
+    fields: dict[int, tuple[Field, ReadReport | None]] = new(
+        default_factory=dict, repr=False
+    )  # by blocks that were weighed
     reranked: dict[str, int] = new(default_factory=dict, repr=False)  # texts that the reranker has read
 
 
@@ -196,8 +181,7 @@ def understand(
     within: Query | None = None,
     operators: bool = False,
     filters: Filters | None = None,
-    late: Late | None = None,
-    everything: Everything | None = None,
+    late: LateEncoder | None = None,
     reranker: Reranker | None = None,
 ) -> Understood:
     """Read a question and find its words, once for all the numbers of places that are wanted of it.
@@ -206,8 +190,8 @@ def understand(
     that the corpus lacks are repaired if it has a likely one, and every correction is named. `recent_days` is the
     half-life after which what is said loses half of what being new gives it, counted back from the newest document
     (ruling 10). `within` is another question, whose filters hold instead of its own. With `operators` those of the
-    question count; `filters` narrow it either way. `late` reads the best places with a model; with `everything` that it
-    has read, the nearest passages are candidates too. `reranker` puts the very best in order.
+    question count; `filters` narrow it either way. `late` reads the best units with a model; `reranker` puts
+    the very best in order.
     """
     settings = settings or FieldSettings()
     if isinstance(vectors, QuestionVectors) and settings.meaning:
@@ -227,12 +211,6 @@ def understand(
     near = _near(columns, meaning, settings, allowed)
     missing = missing_words(reading, forms, repairs)
     as_read = wording(query, repairs)
-    nearest = None
-    if late is not None and everything is not None and settings.late:
-        nearest = nearest_units(
-            columns, everything, late.question(as_read), limit=settings.full_candidates, allowed=allowed
-        )
-        near = merged(near, nearest)
     return Understood(
         reading,
         settings,
@@ -243,11 +221,9 @@ def understand(
         missing,
         meaning,
         near,
-        nearest,
         as_read,
         recent_days,
         late,
-        everything,
         reranker,
     )
 
@@ -282,24 +258,16 @@ def best_of(asked: Understood, *, limit: int) -> Found:
     )
 
 
-def _weighed(asked: Understood, blocks: int) -> tuple[Field, Read | None]:
-    """Every place of so many blocks with its worth, and what a model made of the best ones; kept for the next time."""
+def _weighed(asked: Understood, blocks: int) -> tuple[Field, ReadReport | None]:
+    """Every place of so many blocks with its worth, and what models made of the best ones; kept for the next time."""
     if blocks not in asked.fields:
-        columns, settings = asked.reading.columns, asked.settings
-        late = asked.late if settings.late else None
-        favour = _favour(asked.reading, asked.recent_days, settings)
-        field, read = _by_words(asked, settings if late is None else beside_model(settings), blocks, favour), None
+        columns, late, report = asked.reading.columns, asked.late, None
+        field = _by_words(asked, asked.settings, blocks, _favour(asked.reading, asked.recent_days, asked.settings))
         if late is not None and len(field.units):
-            field, read = read_late(
-                columns, field, asked.as_read, late, settings, asked.everything, asked.nearest, favour
-            )
-            if read.failed:
-                field = _by_words(asked, settings, blocks, favour)
+            field, report = read_late(columns, field, asked.as_read, late)
         if asked.reranker is not None and len(field.units):
-            field, read = read_again(
-                columns, field, asked.as_read, asked.reranker, settings, read, known=asked.reranked
-            )
-        asked.fields[blocks] = _said_once(columns, _worth_something(field), settings), read
+            field, report = read_again(columns, field, asked.as_read, asked.reranker, report, known=asked.reranked)
+        asked.fields[blocks] = _said_once(columns, _worth_something(field), asked.settings), report
     return asked.fields[blocks]
 
 
