@@ -75,7 +75,7 @@ def test_a_line_is_read(line, values):
         (["context", "tea", "--no-priors=yes"], "ignored explicit argument 'yes'"),
         (["context", "tea", "-qx"], "x"),  # which of argparse's messages it is depends on the version of Python
         (["context", "tea", "-x"], "No such option: -x"),
-        (["context", "tea", "--budget"], "--budget expected one argument"),
+        (["context", "tea", "--budget"], "--budget needs a value: --budget=VALUE"),
         (["verify", "a", "b"], "'b' is one argument too many: brimful verify [OPTIONS] RECEIPT"),
         (["remove"], "PATH is missing"),
         (["--json", "context"], "a command comes first"),

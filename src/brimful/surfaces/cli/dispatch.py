@@ -79,7 +79,9 @@ def _parsed(words: Sequence[str], command: Command) -> dict[str, object]:
     try:
         found, rest = _parser(command).parse_known_args(words[:end])
     except argparse.ArgumentError as error:
-        raise WrongLineError(f"{str(error.argument_name).split('/')[0]} {error.message}", command.name) from None
+        flag = str(error.argument_name).split("/")[0]
+        wrong = f"needs a value: {flag}=VALUE" if error.message.startswith("expected") else error.message
+        raise WrongLineError(f"{flag} {wrong}", command.name) from None
     values = vars(found)
     if values["help"]:
         raise HelpAskedError(command.name)
