@@ -22,6 +22,7 @@ def read(*line, configured=lambda key: None):
             ["context", "tea", "a", "b", "-b", "50", "--format=xml", "--json", "-q"],
             {"paths": ["a", "b"], "ask": {"budget": 50, "format": "xml"}, "as_json": True, "quiet": True},
         ),
+        (["context", "tea", "--phrase=-x", "--map", "9"], {"ask": {"phrase": ["-x"], "map_percent": 9}}),
         (
             ["context", "--budget=7", "--", "-tea", "--json"],
             {"question": "-tea", "paths": ["--json"], "as_json": False, "ask": {"budget": 7}},

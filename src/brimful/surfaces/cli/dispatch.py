@@ -24,7 +24,6 @@ from brimful.version import VERSION
 # table.
 
 _HELP = ("-h", "--help")
-_NAMES_WIDTH = 32  # columns for an option and its value
 
 
 class WrongLineError(Exception):
@@ -113,7 +112,7 @@ class _Help(argparse.HelpFormatter):
     """Names an option once, with its value behind its names, in every version of Python."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=_NAMES_WIDTH)
+        super().__init__(prog, max_help_position=32)  # columns for an option and its value
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings:
@@ -230,7 +229,6 @@ def _told(option: Option) -> str:
 FOUND = 0
 NOTHING = 1  # nothing found; for `verify`: something is not as the receipt says
 PARTIAL = 3  # answered, but something that belongs to the corpus could not be read; `verify`: no source was given
-_INTERRUPTED = 130
 
 FIXABLE = ("unreadable", "changing", "missing_part")
 """Skips that make an answer partial: another try, a permission or an install brings the file in."""
@@ -263,8 +261,7 @@ def guarded(words: Sequence[str]) -> int:
         code = _command(words)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        text = "stopped; what was stored before is intact"
-        return _complain(text, "cancelled", _INTERRUPTED, as_json=as_json, lead="\n")
+        return _complain("stopped; what was stored before is intact", "cancelled", 130, as_json=as_json, lead="\n")
     except BrokenPipeError:  # `| head` has seen enough
         _let_go()
         return FOUND
