@@ -31,4 +31,4 @@ def test_an_environment_that_can_not_be_used_is_named(name, value, monkeypatch):
     """A proxy of an unknown kind or a missing file of certificates is the user's to mend."""
     monkeypatch.setenv(name, value)
     with pytest.raises(SettingError, match=name):
-        densify(story(3), model_for("https://model.invalid/v1#scripted", limit=8_000))
+        densify(story(3), model_for("HTTPS://model.invalid/v1#scripted", limit=8_000))

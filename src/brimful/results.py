@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache
 from typing import Any
 
 
@@ -176,7 +175,7 @@ def as_record(result: Any, **changed: object) -> dict[str, object]:
     >>> as_record(Place("tea.md", 0, 9))
     {'path': 'tea.md', 'start': 0, 'end': 9}
     """
-    return {name: _plain(getattr(result, name)) for name in _names(type(result))} | changed  # type: ignore[arg-type]  # a type is hashable
+    return {each.name: _plain(getattr(result, each.name)) for each in fields(result)} | changed
 
 
 def _plain(value: object) -> object:
@@ -187,8 +186,3 @@ def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
     return as_record(value) if is_dataclass(value) else value
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))

@@ -22,6 +22,7 @@ def read(*line, configured=lambda key: None):
             ["context", "tea", "a", "b", "-b", "50", "--format=xml", "--json", "-q"],
             {"paths": ["a", "b"], "ask": {"budget": 50, "format": "xml"}, "as_json": True, "quiet": True},
         ),
+        (["context", "tea", "--phrase=-x", "--map", "9"], {"ask": {"phrase": ["-x"], "map_percent": 9}}),
         (
             ["context", "--budget=7", "--", "-tea", "--json"],
             {"question": "-tea", "paths": ["--json"], "as_json": False, "ask": {"budget": 7}},
@@ -73,9 +74,8 @@ def test_a_line_is_read(line, values):
         (["context", "tea", "--budget", "4.5"], "got '4.5'"),
         (["context", "tea", "--json=yes"], "--json ignored explicit argument 'yes'"),
         (["context", "tea", "--no-priors=yes"], "ignored explicit argument 'yes'"),
-        (["context", "tea", "-qx"], "x"),  # which of argparse's messages it is depends on the version of Python
         (["context", "tea", "-x"], "No such option: -x"),
-        (["context", "tea", "--budget"], "--budget expected one argument"),
+        (["context", "tea", "--budget"], "--budget needs a value: --budget=VALUE"),
         (["verify", "a", "b"], "'b' is one argument too many: brimful verify [OPTIONS] RECEIPT"),
         (["remove"], "PATH is missing"),
         (["--json", "context"], "a command comes first"),

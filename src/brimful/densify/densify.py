@@ -129,7 +129,7 @@ def _extracted(document: Document, model: ExtractiveModel, settings: DensifySett
     check_input(tokens, settings)
     target = settings.target_tokens or min(_DEFAULT_TARGET_TOKENS, max(tokens // 4, 16))
     spans = extract(document, target, counter=model.counter)
-    text, _ = join(document, spans)
+    text = join(document, spans)
     return Digest(
         text=text,
         sentences=tuple(CitedSentence(document.text(span.start, span.end), (span,)) for span in spans),

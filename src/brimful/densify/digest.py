@@ -37,16 +37,6 @@ class Partial:
         """The whole answer."""
         return " ".join(sentence.text for sentence in self.sentences)
 
-    @property
-    def sources(self) -> tuple[Span, ...]:
-        """Every range that it came from."""
-        return tuple(merge_spans(span for sentence in self.sentences for span in sentence.sources))
-
-    @property
-    def start(self) -> int:
-        """Where its earliest range starts: the place in reading order."""
-        return self.sources[0].start if self.sources else 0
-
 
 def _sentences_of(text: str) -> list[str]:
     """The sentences of a model's answer.

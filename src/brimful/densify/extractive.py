@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import isqrt
 
 import numpy as np
@@ -75,24 +76,18 @@ def extract(document: Document, target_tokens: int, *, counter: TokenCounter) ->
     )
 
 
-def join(document: Document, spans: tuple[Span, ...]) -> tuple[str, tuple[Span, ...]]:
-    r"""The kept units as one text, a new line where a section ends between them; and where each stands in it.
+def join(document: Document, spans: tuple[Span, ...]) -> str:
+    r"""The kept units as one text, a new line where a section ends between them.
 
-    >>> join(Document("a.txt", "One. Two.\n\nThree."), (Span(0, 4), Span(5, 9), Span(11, 17)))[0]
+    >>> join(Document("a.txt", "One. Two.\n\nThree."), (Span(0, 4), Span(5, 9), Span(11, 17)))
     'One. Two.\nThree.'
     """
-    pieces: list[bytes] = []
-    places: list[Span] = []
-    length = 0
+    pieces: list[str] = []
     for at, span in enumerate(spans):
         if at:
-            same = document.outline.section_before(span.start) <= spans[at - 1].start
-            pieces.append(b" " if same else b"\n")
-            length += 1
-        pieces.append(document.content[span.start : span.end])
-        places.append(Span(length, length + len(span)))
-        length += len(span)
-    return b"".join(pieces).decode(), tuple(places)
+            pieces.append(" " if document.outline.section_before(span.start) <= spans[at - 1].start else "\n")
+        pieces.append(document.text(span.start, span.end))
+    return "".join(pieces)
 
 
 def _units(document: Document) -> list[Span]:
@@ -181,7 +176,7 @@ def _fitting(
     """The chosen units in order, the last choices dropped while the whole is over the target."""
     while chosen:
         spans = tuple(units[at] for at in sorted(chosen))
-        if counter.count(join(document, spans)[0]) <= target:
+        if counter.count(join(document, spans)) <= target:
             return spans
         chosen = chosen[:-1]
     return ()
@@ -225,7 +220,7 @@ class ExtractiveModel:
         stop.check()
         found = _TEXT.search(prompt)
         document = Document("text", found[1] if found else prompt)
-        return Completion(join(document, extract(document, max_output_tokens, counter=self.counter))[0])
+        return Completion(join(document, extract(document, max_output_tokens, counter=self.counter)))
 
 
 # ---- fit: How is a text condensed to at most so many tokens, exactly?
@@ -251,15 +246,10 @@ def fit_digest(digest: Digest, tokens: int, *, counter: TokenCounter) -> Digest:
         return replace(digest, tokens=counted, counter=counter.name, exact=counter.exact)
     document = Document("digest", "\n".join(cited.text for cited in digest.sentences), kind="prose", language="text")
     spans = extract(document, tokens, counter=counter)
-    text, _ = join(document, spans)
-    starts, at = [], 0
-    for cited in digest.sentences:
-        starts.append(at)
-        at += len(cited.text.encode()) + 1
-    kept = []
-    for span in spans:
-        owner = max(number for number, start in enumerate(starts) if start <= span.start)
-        kept.append(replace(digest.sentences[owner], text=document.text(span.start, span.end)))
+    text = join(document, spans)
+    starts = list(accumulate((len(cited.text.encode()) + 1 for cited in digest.sentences), initial=0))
+    owners = [digest.sentences[bisect_right(starts, span.start) - 1] for span in spans]
+    kept = [replace(cited, text=document.text(at.start, at.end)) for cited, at in zip(owners, spans, strict=True)]
     return replace(
         digest,
         text=text,

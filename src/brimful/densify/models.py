@@ -119,7 +119,7 @@ class _RemoteModel:
         """One request, one answer."""
         answer = self._send(self._url(self.path), self.payload(prompt, max_output_tokens), stop, self._timeouts)
         text = answer.text
-        is_stream = text.lstrip().startswith(("data:", "event:", ":"))
+        is_stream = "event-stream" in answer.headers.get("content-type", "") or text.startswith(("data:", "event:"))
         lines = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")] if is_stream else [text]
         events = [json_or_text(line) for line in lines]
         for event in events:

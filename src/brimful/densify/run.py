@@ -123,8 +123,11 @@ class Caller:
             except ProviderError as error:
                 if attempt == self.settings.attempts or not self._may_pass(error):
                     raise
-                self._wait(error, attempt)
-                self.ledger.add(retries=1)
+                doubled = self.settings.first_wait_seconds * 2 ** (attempt - 1)
+                wait_seconds = doubled if error.wait_seconds is None else error.wait_seconds
+            self.sleep(min(wait_seconds, self.settings.longest_wait_seconds))
+            self.stop.check()
+            self.ledger.add(retries=1)
         raise AssertionError("the last attempt returns or raises")
 
     def _once(self, prompt: str, counted: int, max_output_tokens: int) -> Completion:
@@ -136,7 +139,6 @@ class Caller:
             raise ContextLimitError(
                 f"{self.model.name} read {answer.input_tokens} of {counted} tokens and said nothing; send less at once",
                 status=200,
-                body=None,
             )
         self.ledger.add(tokens_received=answer.output_tokens or self.model.count(answer.text))
         return answer
@@ -147,12 +149,6 @@ class Caller:
         if is_absent or isinstance(error, _NEVER_AGAIN):
             return False
         return (error.wait_seconds or 0) <= self.settings.longest_wait_seconds
-
-    def _wait(self, error: ProviderError, attempt: int) -> None:
-        grown = self.settings.first_wait_seconds * 2 ** (attempt - 1)
-        asked = error.wait_seconds
-        self.sleep(min(asked if asked is not None else grown, self.settings.longest_wait_seconds))
-        self.stop.check()
 
 
 def _sound(answer: Completion) -> Completion:

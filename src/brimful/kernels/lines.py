@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -220,7 +219,6 @@ def check_texts(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, N
     return begins, ends
 
 
-@cache
 def check_words(words: bytes) -> None:
     """An error where a kernel can't look for some words."""
     if words and (not words.endswith(b"\n") or not all(0 < len(word) < 32 for word in words[:-1].split(b"\n"))):

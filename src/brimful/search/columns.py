@@ -225,7 +225,7 @@ class CorpusColumns:
         lengths = self.documents.lengths
         return lengths / max(int(lengths.sum()) / max(len(lengths), 1), 1.0)
 
-    @cached_property
+    @property
     def length(self) -> int:
         """Bytes of all live text."""
         return int(self.documents.lengths.sum())
@@ -607,7 +607,7 @@ class CorpusColumns:
         """Whether any document is source code."""
         return bool(self.sources.any())
 
-    @cached_property
+    @property
     def has_prose(self) -> bool:
         """Whether any document is prose."""
         return "prose" in self.documents.kinds

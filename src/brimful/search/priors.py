@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -146,7 +146,6 @@ _KEPT_LANGUAGES = 8
 _KEPT_COUNTS = 64
 
 
-@cache
 def rules() -> str:
     """A hash of the rules for paths: what was found by others is not what would be found now."""
     return blake3(repr((_CODE, [(each.name, each.rule, each.hints) for each in _PRIORS])).encode()).hexdigest(8)

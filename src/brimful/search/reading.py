@@ -43,12 +43,12 @@ class Reading:
         self.columns, self.query = columns, query
         self._content = query.text.encode("utf-8", "replace")
 
-    @cached_property
+    @property
     def wholes(self) -> list[AskedTerm]:
         """Its words, without the parts of longer ones."""
         return [asked for asked in self.query.terms if not asked.is_part]
 
-    @cached_property
+    @property
     def words(self) -> list[bytes]:
         """The same as terms."""
         return [asked.term for asked in self.wholes]

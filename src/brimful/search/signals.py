@@ -70,7 +70,6 @@ def _logarithm(whole: int, part: int) -> float | None:
     return rounded if rounded == float(long + off) else None
 
 
-@lru_cache(4_096)
 def idf(census: int, total: int) -> float:
     """The same for a passage, where rare words count for still more: to the power of five quarters."""
     plain = plain_rarity(census, total)
@@ -89,7 +88,7 @@ class Candidates:
         self.extents, self.starts, self.ends, self.rows, self.offsets, self.firsts, self.lasts = chosen.placed
         self.bounds = chosen.bounds  # the first of each segment, and one behind the last
 
-    @cached_property
+    @property
     def sizes(self) -> Numbers:
         """How long each is."""
         sizes: Numbers = self.ends - self.starts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from functools import lru_cache
 
 _MONTHS = {
     name: number
@@ -98,7 +97,6 @@ def _seconds(
     return midnight + hours * 3600 + minutes * 60 + seconds - (_offset(zone) if zone else 0)
 
 
-@lru_cache(maxsize=4096)
 def _midnight(year: bytes, month: bytes, day: bytes) -> int | None:
     number = _MONTHS.get(month.lower()) or (int(month) if month.isdigit() else 0)
     try:
@@ -107,7 +105,6 @@ def _midnight(year: bytes, month: bytes, day: bytes) -> int | None:
         return None
 
 
-@lru_cache(maxsize=256)
 def _offset(zone: bytes) -> int:
     if zone[:1] not in b"+-":
         return 0

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from brimful.errors import FormatError
@@ -158,7 +157,6 @@ def _read_back(match: re.Match[str]) -> str:
     return chr(code) if code <= sys.maxunicode else match[0]
 
 
-@lru_cache(maxsize=1_024)
 def _title_of(path: str) -> str:
     """A path that can't be taken for one with lines behind it."""
     return _LOOKS_LIKE_LINES.sub(r"\\u0020", safe_name(path))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from importlib import import_module
 
 from brimful.corpus.encodings import SNIFF_BYTES, decode, looks_binary
@@ -230,7 +230,6 @@ def _numbered(
         yield from _guarded(name, partial(member, name), settings)
 
 
-@lru_cache(maxsize=64)  # a file's is asked for several times
 def _extension(path: str) -> str:
     name = path[path.rfind("/") + 1 :]
     return name[name.rfind(".") + 1 :].lower() if "." in name else ""

@@ -24,7 +24,6 @@ from brimful.version import VERSION
 # table.
 
 _HELP = ("-h", "--help")
-_NAMES_WIDTH = 32  # columns for an option and its value
 
 
 class WrongLineError(Exception):
@@ -79,7 +78,9 @@ def _parsed(words: Sequence[str], command: Command) -> dict[str, object]:
     try:
         found, rest = _parser(command).parse_known_args(words[:end])
     except argparse.ArgumentError as error:
-        raise WrongLineError(f"{str(error.argument_name).split('/')[0]} {error.message}", command.name) from None
+        flag = str(error.argument_name).split("/")[0]
+        wrong = f"needs a value: {flag}=VALUE" if error.message.startswith("expected") else error.message
+        raise WrongLineError(f"{flag} {wrong}", command.name) from None
     values = vars(found)
     if values["help"]:
         raise HelpAskedError(command.name)
@@ -111,7 +112,7 @@ class _Help(argparse.HelpFormatter):
     """Names an option once, with its value behind its names, in every version of Python."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=_NAMES_WIDTH)
+        super().__init__(prog, max_help_position=32)  # columns for an option and its value
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings:
@@ -228,7 +229,6 @@ def _told(option: Option) -> str:
 FOUND = 0
 NOTHING = 1  # nothing found; for `verify`: something is not as the receipt says
 PARTIAL = 3  # answered, but something that belongs to the corpus could not be read; `verify`: no source was given
-_INTERRUPTED = 130
 
 FIXABLE = ("unreadable", "changing", "missing_part")
 """Skips that make an answer partial: another try, a permission or an install brings the file in."""
@@ -261,8 +261,7 @@ def guarded(words: Sequence[str]) -> int:
         code = _command(words)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        text = "stopped; what was stored before is intact"
-        return _complain(text, "cancelled", _INTERRUPTED, as_json=as_json, lead="\n")
+        return _complain("stopped; what was stored before is intact", "cancelled", 130, as_json=as_json, lead="\n")
     except BrokenPipeError:  # `| head` has seen enough
         _let_go()
         return FOUND

@@ -30,7 +30,7 @@ class Argument(NamedTuple):
 
 
 class Option(NamedTuple):
-    """What is said with a dash; `key` is the setting that stands in for it, `off` what switches it off."""
+    """What is said with a dash; `key` is the setting that counts where it is missing, `off` what switches it off."""
 
     name: str
     flags: tuple[str, ...]
