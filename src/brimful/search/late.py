@@ -1,9 +1,9 @@
 """What does a model make of the best places of a question? Its order is fused with that of words.
 
-A model reads the best units by words, each with the path and the headings above it; nothing else of the corpus has to be
-embedded. Vectors are remembered in the store by the text that was read, so no text is read twice. The two orders are fused
-by reciprocal ranks, which need no weight and no scale; a part of each unit's worth goes to its neighbours, since an answer
-often stands beside the sentence that asks for it.
+A model reads the best units by words, each with the path and the headings above it; nothing else of the corpus has to
+be embedded. Vectors are remembered in the store by the text that was read, so no text is read twice. The two orders are
+fused by reciprocal ranks, which need no weight and no scale; a part of each unit's worth goes to its neighbours, since
+an answer often stands beside the sentence that the question is like.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ class LateEncoder:
 
     def question(self, text: str) -> Bytes:
         """The vector of a question; the last ones are remembered."""
-        return self._question(text)
+        vector: Bytes = self._question(text)
+        return vector
 
     def vectors(self, texts: Sequence[str]) -> tuple[Bytes, int]:
         """A row for each text, and how many had to be embedded; those are remembered by content."""
@@ -143,7 +144,7 @@ def read_late(columns: CorpusColumns, field: Field, question: str, late: LateEnc
     worth = _reciprocal(np.arange(len(field.units))) + np.where(by_model < count, _reciprocal(by_model), 0)
     semantic = field.semantic.copy()
     semantic[:count] = alike
-    documents = _documents(columns, field, by_model)
+    documents = _documents(field, by_model)
     fused = replace(field, scores=_spread(columns, field.units, worth), semantic=semantic, documents=documents)
     nearest = int(alike.max(initial=0))
     return in_order(fused), ReadReport(late.name, late.runtime, count, embedded, nearest=nearest)
@@ -180,7 +181,7 @@ def _spread(columns: CorpusColumns, units: Ids, worth: Numbers) -> Numbers:
     return found
 
 
-def _documents(columns: CorpusColumns, field: Field, by_model: Numbers) -> Numbers:
+def _documents(field: Field, by_model: Numbers) -> Numbers:
     """What documents are worth by words and by their nearest unit together."""
     nearest = np.full(len(field.documents), len(field.units), np.int64)
     np.minimum.at(nearest, field.rows, by_model)

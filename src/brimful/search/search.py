@@ -190,8 +190,8 @@ def understand(
     that the corpus lacks are repaired if it has a likely one, and every correction is named. `recent_days` is the
     half-life after which what is said loses half of what being new gives it, counted back from the newest document
     (ruling 10). `within` is another question, whose filters hold instead of its own. With `operators` those of the
-    question count; `filters` narrow it either way. `late` reads the best units with a model; `reranker` puts
-    the very best in order.
+    question count; `filters` narrow it either way. `late` reads the best units with a
+    model; `reranker` puts the very best in order.
     """
     settings = settings or FieldSettings()
     if isinstance(vectors, QuestionVectors) and settings.meaning:
