@@ -23,8 +23,7 @@ PLAIN = {
     "the command line": (PACKAGE / "surfaces" / "cli").glob("*.py"),
     "the store": [file for file in (PACKAGE / "store").glob("*.py") if file.name != "cluster.py"],  # Ray is an extra
 }
-STANDARD = sys.stdlib_module_names | {"compression"}  # from Python 3.14 on
-OPTIONAL = {"posix_ipc", "uvloop"}  # taken where they are there
+OPTIONAL = {"compression", "posix_ipc", "uvloop"}  # taken where they are there
 IN_OFFICE = {"mammoth", "openpyxl", "pptx"}  # what reads Office files stands in the module that reads PDF
 
 
@@ -66,7 +65,7 @@ def test_a_plain_installation_has_it(what):
     """What the page, MCP, PDF, watching and the rest of them import comes with the plain dependencies."""
     brought, of = installed_by(PROJECT["dependencies"]), packages_distributions()
     names = {name for file in PLAIN[what] for name in imported(file)} - (IN_OFFICE if what == "PDF" else set())
-    foreign = {name for name in names - OPTIONAL - {"brimful"} if name not in STANDARD}
+    foreign = {name for name in names - OPTIONAL if name != "brimful" and name not in sys.stdlib_module_names}
     missing = {name for name in foreign if not {plain(each) for each in of.get(name, ())} & brought}
     assert missing == set()
     assert foreign or what == "the command line"
