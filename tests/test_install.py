@@ -23,7 +23,7 @@ PLAIN = {
     "the command line": (PACKAGE / "surfaces" / "cli").glob("*.py"),
     "the store": (PACKAGE / "store").glob("*.py"),
 }
-OPTIONAL = {"posix_ipc", "uvloop"}  # taken where they are there
+OPTIONAL = {"compression", "posix_ipc", "uvloop"}  # taken where they are there
 IN_OFFICE = {"mammoth", "openpyxl", "pptx"}  # what reads Office files stands in the module that reads PDF
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from brimful.corpus.skips import Refusal
 from brimful.errors import DocumentError, StoreError
@@ -77,14 +76,8 @@ def check_files(
 # ---- documents, wherever they are
 
 
-class _Cited(NamedTuple):
-    """A cited range of a document with its hash, what is said where it is another one, and whose window it is."""
-
-    start: int
-    end: int
-    hash: str
-    message: str
-    window: int | None = None
+_Cited = tuple[int, int, str, str, int | None]
+"""A cited range of a document: start, end, hash, the message where the hash is another one, and the window's number."""
 
 
 class _Comparison:
@@ -164,12 +157,12 @@ class _Comparison:
         """The ranges of a document that are cited: windows, then the seams around them, then what digests condense."""
         windows = [(number, self._receipt.windows[number]) for number in self._windows.get(document.path, ())]
         for number, window in windows:
-            yield _Cited(window.start, window.end, window.hash, "the cited bytes are no longer there", number)
+            yield window.start, window.end, window.hash, "the cited bytes are no longer there", number
         said = "the bytes that are shown before a window are no longer there"
-        yield from (_Cited(*seam[1:], said) for _, window in windows for seam in window.seams)
+        yield from ((*seam[1:], said, None) for _, window in windows for seam in window.seams)
         for digest in self._digests.get(document.path, ()):
             said = f"the bytes that {digest.path} condenses are no longer there"
-            yield from (_Cited(*source, said) for source in digest.sources)
+            yield from ((*source, said, None) for source in digest.sources)
 
     def _compare(self, document: CitedDocument, *, gone: str) -> None:
         """Note what of a document is not as cited."""
@@ -178,7 +171,7 @@ class _Comparison:
             if source.time != document.time:
                 message = f"its time was {document.time} and is {source.time} (seconds since 1970)"
                 self._add("time", document.path, message)
-            seen = observe(document.path, source.blocks, [(each.start, each.end) for each in self._cited(document)])
+            seen = observe(document.path, source.blocks, [(start, end) for start, end, *_ in self._cited(document)])
         except FileNotFoundError:
             self._found.append(Finding("gone", document.path, None, None, gone))
             self._verdicts[document.path] = "gone"
@@ -192,17 +185,17 @@ class _Comparison:
 
     def _compare_bytes(self, document: CitedDocument, seen: Seen) -> None:
         cited = list(self._cited(document))
-        shown = sum(max(min(each.end, seen.length) - each.start, 0) for each in cited)
+        shown = sum(max(min(end, seen.length) - start, 0) for start, end, *_ in cited)
         windows = len(self._windows.get(document.path, ()))
         if seen.length != document.length and shown > most_shown(seen.length, windows):
             self._add("changed", document.path, f"it has other bytes than it had ({_difference(document, seen)})")
             return
         self._seen[document.path] = seen
-        changed = dict.fromkeys(each for each in cited if hash_of(seen.read(each.start, each.end)) != each.hash)
-        for each in changed:
-            if each.window is not None:
-                self._changed[each.window] = len(self._found)
-            self._found.append(Finding("changed", document.path, each.start, each.end, each.message))
+        changed = dict.fromkeys(each for each in cited if hash_of(seen.read(*each[:2])) != each[2])
+        for start, end, _, message, window in changed:
+            if window is not None:
+                self._changed[window] = len(self._found)
+            self._found.append(Finding("changed", document.path, start, end, message))
         same = (seen.content_hash, seen.id, seen.length) == (document.content_hash, document.id, document.length)
         if not same and not changed:
             message = (

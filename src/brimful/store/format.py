@@ -121,18 +121,18 @@ _DAMAGED = (
 
 def fetch(cursor: apsw.Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement; what their columns hold is known to whoever wrote it."""
-    with damage(cursor.connection.filename):
+    with damage(cursor):
         return cursor.execute(statement, values).fetchall()
 
 
 def rows_of(cursor: apsw.Cursor, statement: str) -> Iterator[tuple[Any, ...]]:
     """The same, one by one."""
-    with damage(cursor.connection.filename):
+    with damage(cursor):
         yield from cursor.execute(statement)
 
 
 @contextmanager
-def damage(file: Path | str) -> Iterator[None]:
+def damage(place: Path | apsw.Cursor) -> Iterator[None]:
     """What SQLite says of bytes that it can't make sense of, in our words."""
     try:
         yield
@@ -143,7 +143,7 @@ def damage(file: Path | str) -> Iterator[None]:
         if isinstance(error, apsw.IOError) and not is_checksum:
             raise
         said = "a page fails its checksum" if is_checksum else error
-        path, here = Path(file), Path.cwd()
+        path, here = place if isinstance(place, Path) else Path(place.connection.filename), Path.cwd()
         path = path.relative_to(here) if path.is_relative_to(here) else path
         raise CorruptError(f"{path} is damaged ({said}); restore it or index the sources again") from error
 

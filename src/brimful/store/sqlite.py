@@ -306,6 +306,10 @@ def _opened_fixed(path: Path) -> apsw.Connection:
 
 def _configure(connection: apsw.Connection) -> None:
     connection.set_busy_timeout(BUSY_SECONDS * 1_000)
+    # Before anything is read: while another process makes the file, a page of another size would fail its checksum.
+    reserved = ctypes.c_int(_CHECKSUM_BYTES)
+    connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(reserved))
+    connection.pragma("page_size", 8_192)
     connection.pragma("cell_size_check", "on")
     connection.pragma("mmap_size", 0)
     connection.wal_autocheckpoint(LOG_PAGES)
@@ -325,9 +329,6 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
         )
     if tables or found:
         raise StoreVersionError(f"{path} is a SQLite file, but not a Brimful store; name another path")
-    reserved = ctypes.c_int(_CHECKSUM_BYTES)
-    connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(reserved))
-    connection.pragma("page_size", 8_192)
     connection.pragma("auto_vacuum", "incremental")
     connection.pragma("journal_mode", "wal")
     with _transaction(connection) as cursor:
