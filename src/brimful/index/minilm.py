@@ -22,7 +22,6 @@ from blake3 import blake3
 from brimful.errors import EndpointError, MissingPartError, install
 from brimful.index.embedders import (
     Floats,
-    Kind,
     checked_rows,
     mapped_part,
     open_tokenizer,
@@ -236,8 +235,6 @@ class MiniLmEmbedder:
     A folder holds a BERT model (`model.safetensors`, `config.json`), or any sentence model as `model.onnx`, which needs
     onnxruntime. `threads` texts are read side by side, by default as many as there are processors.
     """
-
-    kind: Kind = "model"
 
     def __init__(self, folder: Path | str | None = None, *, threads: int | None = None) -> None:
         self._given = None if folder is None else Path(folder)

@@ -26,8 +26,6 @@ from brimful.index.embedders import (
     Endpoint,
     EndpointEmbedder,
     Floats,
-    Kind,
-    StaticEmbedder,
     checked_rows,
     library,
     opened,
@@ -146,17 +144,16 @@ def _whole(scores: Sequence[float], count: int, *, who: str) -> list[int]:
 #     minilm                        all-MiniLM-L6-v2 from its installed package; minilm-int8 is its earlier name
 #     a folder                      a BERT model, or any sentence model as ONNX
 #     sentence-transformers:NAME    a model that the user has, by the library of that name; fastembed:NAME likewise
-#     model2vec:FOLDER              a static table of that library
+#     model2vec:FOLDER              a model of that library
 #     openai:MODEL@BASE_URL         a server's /embeddings, Ollama's included; without a URL, OpenAI itself
-#     static                        the table of the `semantic` extra
 #     none                          nobody
-#     default                       minilm where it is installed, else static where that is, else nobody
+#     default                       minilm where it is installed, else nobody
 #
 # Whoever is named is asked for a vector at once, so that what is missing is told before anything is written. Nothing is
 # downloaded: libraries are told to use what is on this machine.
 
 _OPENAI_URL = "https://api.openai.com/v1"
-NAMES = ("default", "none", "minilm", "minilm-int8", "static")
+NAMES = ("default", "none", "minilm", "minilm-int8")
 _LIBRARIES = ("sentence-transformers", "fastembed", "model2vec", "openai")
 _RERANKERS = ("none", "cross-encoder", "rerank")
 
@@ -201,7 +198,7 @@ def is_installed() -> bool:
     return minilm.is_installed()
 
 
-def late_embedder(name: str = "auto") -> Embedder | None:
+def chosen_embedder(name: str = "auto") -> Embedder | None:
     """Who reads the best places of a question: whoever is named, or else MiniLM where it is installed.
 
     "auto" takes what BRIMFUL_EMBEDDER names.
@@ -244,16 +241,7 @@ def _of_a_name(name: str) -> Embedder | None:
         return None
     from brimful.index.minilm import MiniLmEmbedder
 
-    if name == "default":
-        from brimful.index.build import default_embedder
-
-        return MiniLmEmbedder() if is_installed() else default_embedder()
-    made: Mapping[str, Callable[[], Embedder | None]] = {
-        "minilm": MiniLmEmbedder,
-        "minilm-int8": MiniLmEmbedder,
-        "static": StaticEmbedder,
-    }
-    return made[name]()
+    return MiniLmEmbedder() if name != "default" or is_installed() else None
 
 
 def _of_a_library(name: str) -> Embedder | None:
@@ -295,8 +283,6 @@ class LibraryEmbedder:
 
     Each text is read by itself: a batch is padded to its longest text, and that would show in the last bits.
     """
-
-    kind: Kind = "model"
 
     def __init__(self, library: str, model: str) -> None:
         self._library, self._model = library, model

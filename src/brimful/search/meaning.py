@@ -1,8 +1,4 @@
-"""What does a question mean, and what do the best places mean?
-
-A question as a vector that units are compared with; and a model that reads the best places when a question needs
-them, and remembers what it read.
-"""
+"""What do the best places mean? A model reads them when a question needs them, and remembers what it read."""
 
 from __future__ import annotations
 
@@ -10,17 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.errors import CorruptError, EndpointError, SettingError
-from brimful.index.build import default_embedder
-from brimful.index.embedders import STATIC_NAME, Embedder
+from brimful.errors import CorruptError, EndpointError
+from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers
-from brimful.index.vectors import Bytes, TermVectors, cosines, project, quantise, query_vector, squares, text_key
+from brimful.index.vectors import Bytes, cosines, quantise, squares, text_key
 from brimful.search.columns import CorpusColumns, Ids
 from brimful.search.field import MILLION, THOUSAND, Field, in_order, taken
 from brimful.search.query import Query
@@ -29,55 +24,6 @@ from brimful.settings import FieldSettings
 
 if TYPE_CHECKING:
     from brimful.index.named import Reranker
-
-# ---- meaning: What does a question mean, as a vector that units are compared with?
-#
-# By the static table it is the sum over its terms, as a unit is; a model reads the question as it is worded.
-
-_KEPT_QUESTIONS = 256
-_LONGEST_WORD = 48  # bytes; what is longer is an id or a paste, and its pieces mean nothing
-
-
-class QuestionVectors:
-    """Questions as a model reads them; the last ones are remembered, since filling a budget asks more than once."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.name = embedder.name
-        self._embedder = embedder
-        self.of = lru_cache(_KEPT_QUESTIONS)(self._of)
-
-    def _of(self, text: str) -> Numbers:
-        vector: Numbers = project(self._embedder.embed([text]))[0]
-        return vector
-
-
-def maker_of(model: str | None, embedder: Embedder | None, *, where: object) -> TermVectors | QuestionVectors | None:
-    """Who compares questions with vectors of this model: the embedder that was given, or else the static table.
-
-    Nobody where there are no vectors, or where they are the table's and it is not installed; an error where they are
-    those of another model: an answer by words alone would look like theirs.
-    """
-    if model is None:
-        return None
-    asked = embedder or default_embedder()
-    if asked is None and model.startswith(STATIC_NAME):
-        return None
-    name = asked.name if asked is not None else "no embedder"
-    if asked is None or name != model:
-        raise SettingError(
-            f"{where} has vectors of {model!r}, not of {name!r}; open it with the embedder of that name, "
-            "or with vectors=False to ask by words alone"
-        )
-    return cast("TermVectors", asked) if asked.kind == "static" else QuestionVectors(asked)
-
-
-def meaning_of(query: Query, repairs: Sequence[Correction], vectors: TermVectors | QuestionVectors) -> Numbers:
-    """The vector of a question, misspelt words as they were repaired."""
-    if isinstance(vectors, QuestionVectors):
-        return vectors.of(wording(query, repairs))
-    instead = {each.word: each.term for each in reversed(repairs)}
-    words = [instead.get(asked.term, asked.term) for asked in query.terms if not asked.is_part]
-    return query_vector([word for word in words if len(word) <= _LONGEST_WORD], vectors)
 
 
 def wording(query: Query, repairs: Sequence[Correction]) -> str:
@@ -94,30 +40,10 @@ def wording(query: Query, repairs: Sequence[Correction]) -> str:
     return content.decode("utf-8", "replace")
 
 
-def meaning_between(columns: CorpusColumns, path: str, start: int, end: int) -> tuple[float, ...] | None:
-    """What a stretch of a document means: the sum of the codes of its units; None in a store without any."""
-    row = columns.snapshot.row(path)
-    if row is None:
-        return None
-    extents = np.flatnonzero(columns.owners == columns.documents.row_of(row.number))
-    within = []
-    for extent in extents.tolist():
-        units = np.arange(columns.extent_firsts[extent], columns.extent_behinds[extent])
-        offsets = columns.offsets_of(units, np.full(len(units), extent))
-        last = max(int(offsets.searchsorted(end)), int(offsets.searchsorted(start, side="right")))
-        within.append(units[max(int(offsets.searchsorted(start, side="right")) - 1, 0) : last])
-    chosen = np.sort(np.concatenate(within)) if within else np.zeros(0, np.int64)
-    codes = columns.codes(chosen) if len(chosen) else None
-    if codes is None:
-        return None
-    bits = np.unpackbits(codes, axis=1).astype(np.int64)
-    return tuple(map(float, (2 * bits - 1).sum(axis=0).tolist()))
-
-
 # ---- late: What do the best places mean? A model reads them when a question needs them, and remembers what it read.
 #
-# Words (and static codes) choose a fixed number of candidates; the passages that these stand in are embedded and
-# compared with the question, and what stands out moves up. Vectors are kept in the store by content, so no text is read
+# Words choose a fixed number of candidates; the passages that these stand in are embedded and compared with the
+# question, and what stands out moves up. Vectors are kept in the store by content, so no text is read
 # twice and no corpus has to be embedded before it can be asked (ruling 27). A passage is the units that begin in one
 # cell of a document's bytes: it depends on the document alone, never on the question or on what was asked before.
 #
