@@ -70,10 +70,9 @@ WITHOUT = {
     "no document scale": Part({"document": 0.0}),
     "no wide surroundings": Part({"wide": 0.0}),
     "no near surroundings": Part({"near": 0.0}),
-    "units alone": Part({"document": 0.0, "wide": 0.0, "near": 0.0, "spread": 0.0, "heading": 0.0, "meaning": 0.0}),
+    "units alone": Part({"document": 0.0, "wide": 0.0, "near": 0.0, "spread": 0.0, "heading": 0.0}),
     "no spreading": Part({"spread": 0.0}),
     "no headings": Part({"heading": 0.0}),
-    "no meaning": Part({"meaning": 0.0}),
     "asking words in full": Part({"asking": 1.0}),
     "parts of words in full": Part({"part": 1.0}),
     "common words in full": Part({"common": 0.0}),
@@ -100,7 +99,6 @@ WITHOUT = {
     "dates as words": Part(code=((search, "dates_in", lambda *_, **__: ()),)),
     "no repair of words": Part(code=((search, "corrections", lambda *_, **__: ()),)),
     "up to the end of relevance": Part(ends=True),
-    "reciprocal ranks": Part({"fusion": "rrf"}),
 }
 
 

@@ -103,7 +103,7 @@ def engines(asked: EvaluationSet, folder: Path, name: str) -> dict[tuple[str, ..
     for scope in dict.fromkeys(question.scope for question in asked.questions):
         place = folder / (f"{name}.db" if scope is None else f"{name}-{'-'.join(scope)[:60].replace('/', '_')}.db")
         is_new = not place.exists()
-        made[scope] = brimful.open(place, late="none")
+        made[scope] = brimful.open(place, embedder="none")
         if is_new:
             made[scope].add_documents(d for d in asked.documents if scope is None or d.path in scope)
     return made

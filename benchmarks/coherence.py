@@ -49,7 +49,7 @@ def main() -> None:
     rows = []
     for place in chosen.sets:
         questions = dev_set(place)
-        with tempfile.TemporaryDirectory() as folder, brimful.open(folder, late="none") as engine:
+        with tempfile.TemporaryDirectory() as folder, brimful.open(folder, embedder="none") as engine:
             engine.add_documents(questions.documents)
             scores: list[dict[str, float]] = []
             for question in questions.questions[:: chosen.step]:

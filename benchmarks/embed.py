@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from brimful.index.embedders import package_folder
 from brimful.index.minilm import PACKAGE, MiniLmEmbedder
-from brimful.index.vectors import codes_of, cosines, nearest_rows, project, quantise, similarities, squares, text_key
+from brimful.index.vectors import cosines, quantise, squares, text_key
 from brimful.kernels import bert
 from brimful.store.sqlite import SqliteStore
 
@@ -136,7 +136,6 @@ def rounding(texts: Sequence[str]) -> list[str]:
     found = {
         "as the kernel gives them": rows @ rows.T,
         "those in a byte a dimension": np.array([cosines(kept, row) for row in kept]),
-        "those in 256 sign bits": np.array([similarities(codes_of(project(rows)), row) for row in project(rows)]),
         "floats in a byte a dimension": np.array([cosines(exact, row) for row in exact]),
     }
     figures = [f"{spearman(floats @ floats.T, scores):.5f} {name}" for name, scores in found.items()]
@@ -153,7 +152,7 @@ def memory(rows: int = 20_000) -> list[str]:
     keys = [text_key(str(number)) for number in range(rows)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "store.db")
-        with SqliteStore(path, embedder=None) as store:
+        with SqliteStore(path) as store:
             start = time.process_time()
             for first in range(0, rows, 300):
                 assert store.remember_vectors("m", keys[first : first + 300], numbers[first : first + 300]) is None
@@ -183,7 +182,7 @@ def retrieval(shared: Path) -> list[str]:
     rows = quantise(embedder.embed([found["corpus"][each] for each in chosen]))
     asked = quantise(embedder.embed([found["queries"][each] for each in answers]))
     for query, document in zip(asked, answers.values(), strict=True):
-        best_ten = [chosen[at] for at in nearest_rows(rows, query, limit=10).ids.tolist()]
+        best_ten = [chosen[at] for at in np.argsort(-cosines(rows, query), kind="stable")[:10].tolist()]
         total += 1 / log2(best_ten.index(document) + 2) if document in best_ten else 0.0
     score = total / len(answers)
     return [f"- nDCG@10 of {len(answers)} questions over {len(chosen):,} functions of ir_cosqa_dev: {score:.4f}"]

@@ -5,6 +5,7 @@
 
 import importlib.util
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,8 @@ def main() -> None:
     store = Path(job["store"])
     is_new = not store.exists()
     store.parent.mkdir(parents=True, exist_ok=True)
-    with brimful.open(store, late=job["late"]) as engine:
+    os.environ["BRIMFUL_EMBEDDER"] = job["late"]
+    with brimful.open(store) as engine:
         if is_new:
             engine.add(job["source"])
         for row in _peer(engine, job) if job["peer"] else _rows(engine, job):

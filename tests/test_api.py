@@ -107,7 +107,7 @@ def test_the_package_is_typed():
     assert pkgutil.get_data("brimful", "py.typed") is not None
 
 
-@pytest.mark.parametrize("module", ["wordllama", "argparse", "splintr"])
+@pytest.mark.parametrize("module", ["argparse", "splintr"])
 def test_heavy_parts_are_imported_when_needed(module):
     """`import brimful` loads no vocabulary, no vectors and no parser of commands."""
     import subprocess

@@ -210,7 +210,7 @@ def test_clusters_pack_like_windows():
 
 def test_a_range_that_cuts_a_character(tmp_path):
     """Text of a document between two bytes, one of which lies inside a character: the error names the range."""
-    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "a.db") as engine:
         engine.add_text("tea.md", "Grüner Tee.\n")
         assert engine.text("tea.md", 0, 4) == "Grü"
         with pytest.raises(SpanError, match=r"bytes 3 to 6 of 'tea\.md' cut a character"):

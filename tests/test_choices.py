@@ -10,7 +10,6 @@ from brimful.errors import BudgetError, ChoiceError, SettingError
 from brimful.settings import (
     ASKED,
     CFS,
-    CFS_FIELD,
     CHOICES,
     Ask,
     AskSettings,
@@ -96,7 +95,7 @@ def test_several_and_again():
 def test_a_profile_decides_what_is_left_as_it_is():
     """CFS by name is CFS, with its search; whatever was chosen besides holds."""
     cfs, plain = Ask.of("", {}, "profile=cfs"), Ask.of("", {})
-    assert (cfs.settings, cfs.field) == (CFS, CFS_FIELD)
+    assert (cfs.settings, cfs.field) == (CFS, FieldSettings())
     assert Ask.of("", {"packing": "interleaved"}, {"profile": "cfs"}).settings.packing == "interleaved"
     assert (plain.settings, plain.field) == (AskSettings(), FieldSettings())
 

@@ -118,7 +118,7 @@ def test_census_decides_the_radius_before_anything_is_inflated(engine):
 
 def test_seventy_thirty_end_to_end(tmp_path):
     """085b §5.5: with related terms, two words share the most of the budget evenly, and company gets the rest."""
-    with open_store(tmp_path, vectors=False) as made:
+    with open_store(tmp_path) as made:
         made.add_documents(
             [Document(f"tea{n}.md", "The tea is in the samovar. " + FILLER * 6) for n in range(9)]
             + [Document(f"rum{n}.md", "The rum is in the barrel. " + FILLER * 6) for n in range(9)]
@@ -394,7 +394,7 @@ def test_no_question_is_an_error(engine, question, sizing):
 
 def test_a_word_of_very_many_hits(tmp_path):
     """Hundreds of thousands of places: the work is bounded by the blocks that are looked at."""
-    with open_store(tmp_path, vectors=False) as made:
+    with open_store(tmp_path) as made:
         made.add_documents([Document(f"{n}.txt", "tea " * 100_000) for n in range(3)])
         context = made.context("tea", budget=1_000)
         assert 980 <= context.tokens <= 1_000
@@ -450,7 +450,7 @@ def test_long_documents_are_shown_in_stretches(engine, monkeypatch, sizing, stra
 @pytest.mark.parametrize(("sizing", "budget"), list(product(SIZINGS, (60, 500, 3_000))))
 def test_a_long_document_is_shown_as_a_short_one_is(tmp_path, monkeypatch, sizing, budget):
     """What was read around the hits gives the same context, bytes and lines as the document read whole."""
-    with open_store(tmp_path, vectors=False) as engine:
+    with open_store(tmp_path) as engine:
         lines = [f"Line {n} is about é tea. It says number {n * n}.\n" * (1 + n % 3) for n in range(4_000)]
         lines[1_700] = "Only here limerence is said. " * 3 + "\n\n"
         lines[3_900] = "Limerence again, " * 40 + "\n\n"
@@ -486,7 +486,7 @@ def test_hits_that_touch_are_one_stretch(engine, monkeypatch):
 
 def test_asking_while_another_adds(tmp_path):
     """Eight threads ask while one adds: every answer is that of some state of the corpus, none is an error."""
-    with open_store(tmp_path, vectors=False) as made:
+    with open_store(tmp_path) as made:
         made.add_text("0.md", "Tea number 0.")
         answers, done = [], threading.Event()
 
@@ -504,7 +504,7 @@ def test_asking_while_another_adds(tmp_path):
         sizes = {text.count("[DOC: ") for text in answers}
         assert sizes <= set(range(1, 26))
         assert made.context("tea", budget=2_000).text.count("[DOC: ") == 25
-        with open_store(tmp_path / "again.db", vectors=False) as again:
+        with open_store(tmp_path / "again.db") as again:
             again.add_documents([Document(f"{number}.md", f"Tea number {number}.") for number in range(25)])
             assert again.context("tea", budget=2_000).text == made.context("tea", budget=2_000).text
 
@@ -544,7 +544,7 @@ def test_a_closed_engine_says_so(tmp_path):
 
 def test_closing_while_others_ask(tmp_path):
     """Whoever asks first gets a whole answer, whoever asks later the error; nobody gets half of one."""
-    engine = open_store(tmp_path, vectors=False)
+    engine = open_store(tmp_path)
     engine.add_documents([Document(f"{n}.md", "Tea at four. " * 50) for n in range(20)])
     whole = {engine.context("tea", budget=400 + n).text for n in range(40)}
     engine._contexts.clear()
@@ -662,27 +662,6 @@ def _lengths(texts):
     return [[len(text) % 7 - 3, *(text.count(letter) - 1 for letter in "aeiou")] for text in texts]
 
 
-def test_a_store_of_another_embedder_is_asked_with_it(tmp_path):
-    """A question's vector comes from the embedder of the store: it is read as it is worded, without its filters."""
-    read = []
-
-    def embed(texts):
-        read.extend(texts)
-        return _lengths(texts)
-
-    own = wrap("own", embed, dimensions=6)
-    with open_store(tmp_path, embedder=own) as engine:
-        engine.add_documents(Document(f"{n}.md", f"Tea number {n} is served. Coffee comes later.") for n in range(9))
-        assert "Tea number 3 is served. " in read
-        read.clear()
-        context = engine.context("When is Tea served? path:md", budget=200, operators=True)
-        assert set(read) == {"When is Tea served"}
-        read.clear()
-        assert context.receipt.settings["vectors"] == "own"
-        assert engine.replay(context.receipt).text == context.text
-        assert any(hit.semantic for hit in engine.search("tea served").hits)
-
-
 def test_a_misspelt_question_is_read_as_it_was_meant(tmp_path):
     """A model reads the repaired word in its place."""
     read = []
@@ -694,29 +673,7 @@ def test_a_misspelt_question_is_read_as_it_was_meant(tmp_path):
     with open_store(tmp_path, embedder=wrap("own", embed, dimensions=6)) as engine:
         engine.add_text("a.md", "On consciousness. " * 5)
         engine.search("What is conciousness, now?")
-        assert read[-1] == "What is consciousness, now?"
-
-
-def test_embedders_are_not_mixed(tmp_path):
-    """A store is neither asked nor added to with another embedder than its own; by words alone it can be asked."""
-    own, other = (wrap(name, _lengths, dimensions=6) for name in ("own", "other"))
-    with open_store(tmp_path, embedder=own) as engine:
-        engine.add_text("a.md", "Tea at four.")
-        receipt = engine.context("tea", budget=50).receipt
-    with pytest.raises(SettingError, match="'own', not of 'other'"):
-        open_store(tmp_path, embedder=other)
-    with open_store(tmp_path) as engine:
-        with pytest.raises(SettingError, match="open it with the embedder of that name"):
-            engine.search("tea")
-        with pytest.raises(SettingError, match="'own'"):
-            engine.add_text("b.md", "Coffee at ten.")
-    with open_store(tmp_path, vectors=False) as engine:
-        assert engine.search("tea").hits[0].semantic == 0
-        assert engine.context("tea", budget=50).receipt.settings["vectors"] is None
-        with pytest.raises(SettingError, match="compared by vectors of 'own'"):
-            engine.replay(receipt)
-    with pytest.raises(SettingError, match="leave one of the two out"):
-        open_store(tmp_path, vectors=False, embedder=own)
+        assert "What is consciousness, now?" in read
 
 
 @pytest.mark.parametrize("sizing", SIZINGS)
@@ -734,7 +691,7 @@ def test_other_titles_on_the_same_root_are_named(tmp_path):
     page = Document("a.md", "It is served at four.", time=1)
     receipts = []
     for title in ("Tea", "Coffee"):
-        with open_store(tmp_path / f"{title}.db", vectors=False) as engine:
+        with open_store(tmp_path / f"{title}.db") as engine:
             engine._store.add([Entry(page, title=title)])
             receipts.append(engine.context("served", budget=50).receipt)
             assert engine.replay(receipts[-1]).text
@@ -742,19 +699,6 @@ def test_other_titles_on_the_same_root_are_named(tmp_path):
                 assert receipts[0].state_root == receipts[1].state_root
                 with pytest.raises(StoreError, match="other titles, kinds or languages"):
                     engine.replay(receipts[0])
-
-
-def test_a_models_vectors_count_for_more(tmp_path):
-    """What a model says is weighed by `model_meaning`; without `meaning` it counts for nothing."""
-    with open_store(tmp_path, embedder=wrap("own", _lengths, dimensions=6)) as engine:
-        engine.add_documents(Document(f"{n}.md", f"Tea number {n} is {'aeiou' * n} served.") for n in range(9))
-        one, two, none = (
-            [hit.semantic for hit in engine.search("tea served", field=field).hits]
-            for field in (FieldSettings(model_meaning=0.2), FieldSettings(model_meaning=0.4), FieldSettings(meaning=0))
-        )
-        assert max(two) == pytest.approx(2 * max(one), abs=1e-5)
-        assert max(one) > 0
-        assert not any(none)
 
 
 def test_prices_of_one_context_search_once(tmp_path, monkeypatch):

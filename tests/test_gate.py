@@ -17,7 +17,7 @@ KEY = "key = AKIA" + "Q7ZK2VW9RT4LX8BN"
 @pytest.fixture
 def engine(tmp_path):
     """An empty engine."""
-    with brimful.open(tmp_path / "store.db", vectors=False) as made:
+    with brimful.open(tmp_path / "store.db") as made:
         yield made
 
 
@@ -50,7 +50,7 @@ def test_a_capture_is_refused_before_it_is_written_down(engine):
 
 def test_strings_and_streams_are_listed_as_files_are(tmp_path):
     """The functions that report skips report this one."""
-    with brimful.open(tmp_path / "store.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "store.db") as engine:
         store = engine._store
         assert [skip.reason for skip in add_text(store, "a/.env", "A=1").skipped] == ["secret"]
         assert [skip.reason for skip in ingest_stream(store, "id_rsa", io.BytesIO(b"x")).skipped] == ["secret"]
@@ -61,7 +61,7 @@ def test_the_asynchronous_engine_has_the_same_gate(tmp_path):
     """Awaited or not, the answer is the same."""
 
     async def ask():
-        async with open_async(tmp_path / "store.db", vectors=False) as engine:
+        async with open_async(tmp_path / "store.db") as engine:
             with pytest.raises(SecretError):
                 await engine.add_text("notes.md", KEY)
             await engine.add_text("notes.md", KEY, allow=("secret",))

@@ -7,7 +7,7 @@ import pytest
 import brimful
 from brimful import Document
 from brimful.receipts.receipt import Receipt
-from brimful.settings import CFS, CFS_FIELD
+from brimful.settings import CFS
 
 NOTES = {
     "a.md": "The copper kettle boils water quickly on the stove in the kitchen of the harbour house every morning.",
@@ -20,14 +20,14 @@ NOTES = {
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
     """Four notes, two of them about the same."""
-    with brimful.open(tmp_path_factory.mktemp("store"), late="none") as engine:
+    with brimful.open(tmp_path_factory.mktemp("store"), embedder="none") as engine:
         engine.add_documents([Document(path, text) for path, text in NOTES.items()])
         yield engine
 
 
 @pytest.mark.seed("085b §1", "semantically similar pieces are clustered, from question to answer", where="asking.py")
 def test_semantic_links_through_the_engine(engine):
-    """Windows are compared by the codes of their units: the two notes about one kettle are linked, no other."""
+    """Windows are compared by their words: the two notes about one kettle are linked, no other."""
     context = engine.context("kettle", budget=400, strategy="semantic", twin_threshold=None)
     assert [sorted(window.path for window in cluster.windows) for cluster in context.clusters] == [["a.md", "b.md"]]
     assert {window.path for window in context.windows if window.strategy == "semantic"} == {"a.md", "b.md"}
@@ -65,7 +65,7 @@ def test_the_time_of_the_run_is_outside_of_what_is_hashed(engine):
 def test_near_twins_are_shown_once_and_named(tmp_path):
     """Ruling 25: of nearly the same page in three documents the best is shown, and names the others."""
     page = "The pump in hall four must be bled every second week, by two people, with the main valve closed before. "
-    with brimful.open(tmp_path, late="none") as engine:
+    with brimful.open(tmp_path, embedder="none") as engine:
         texts = {"a.md": page * 3, "b.md": page * 3 + "Seen.", "c.md": page * 3, "d.md": "The pump room is locked."}
         engine.add_documents([Document(path, text) for path, text in texts.items()])
         context = engine.context("pump hall valve", budget=400)
@@ -83,7 +83,7 @@ def test_near_twins_are_shown_once_and_named(tmp_path):
 @pytest.mark.seed("CFS property 3", "the top 3 among the first 5", where="assembly/select.py", ruling=24)
 def test_best_first_has_the_top_three_among_the_first_five(tmp_path):
     """CFS property 3, literally, with `order="best"`, the CFS profile's own; by default documents are read on."""
-    with brimful.open(tmp_path, late="none") as engine:
+    with brimful.open(tmp_path, embedder="none") as engine:
         filler = "Nothing of note was written here on that day. " * 12
         long = "\n\n".join(f"Part {n} mentions tea. {filler}" for n in range(12))
         engine.add_text("long.md", f"{long}\n\nTea tea tea: green tea, black tea, white tea. {filler}")
@@ -97,6 +97,6 @@ def test_best_first_has_the_top_three_among_the_first_five(tmp_path):
 
         assert CFS.order == "best"
         assert max(places(order="best", sizing="density")) < 5
-        context = engine.context("green tea black tea white", budget=1_000, settings=CFS, field=CFS_FIELD)
+        context = engine.context("green tea black tea white", budget=1_000, settings=CFS)
         ranked = sorted(context.windows, key=lambda window: window.order)
         assert all(context.windows.index(window) < 5 for window in ranked[:3])

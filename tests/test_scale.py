@@ -41,7 +41,7 @@ def test_the_page_says_what_the_figures_give(scale):
 def test_the_simulation_counts_the_segments_of_a_store(scale, tmp_path):
     """After each of forty commits of one size, a store has as many segments as the simulation says."""
     size = 70_000
-    with SqliteStore(tmp_path / "store.db", embedder=None) as store:
+    with SqliteStore(tmp_path / "store.db") as store:
         for number in range(1, 41):
             text = (f"Tea number {number} is served at four. " * 2_000)[:size]
             store.add([Entry(Document(f"{number}.txt", text))])

@@ -18,7 +18,7 @@ PLACES = "Lisbon Porto Madrid Bilbao Lyon Paris Genoa Turin Bern Basel Linz Graz
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
     """Many short notes about payments, each with the same words, and much about other things."""
-    with brimful.open(tmp_path_factory.mktemp("store"), late="none") as engine:
+    with brimful.open(tmp_path_factory.mktemp("store"), embedder="none") as engine:
         for number in range(60):
             place = PLACES[number % len(PLACES)]
             engine.add_text(
@@ -95,7 +95,7 @@ def pages(tmp_path_factory):
         levels = (chance.choice(("INFO", "ERROR")) for _ in range(200))
         return "level,text\n" + "".join(f"{level},{sentence()}\n" for level in levels)
 
-    with brimful.open(tmp_path_factory.mktemp("pages"), late="none") as engine:
+    with brimful.open(tmp_path_factory.mktemp("pages"), embedder="none") as engine:
         texts = {f"{n}.md": page() for n in range(6)} | {"a.py": code(), "b.py": code(), "rows.csv": rows()}
         engine.add_documents([Document(path, text) for path, text in texts.items()])
         yield engine
@@ -136,7 +136,7 @@ def shares(engine, question, *, budget=1_500, **choices):
 @pytest.mark.seed("085b §5.5", "70/30 is what is shown", where="asking.py", ruling=13)
 def test_seventy_thirty_is_what_is_shown(tmp_path, sizing):
     """085b §5.5: with enough of both, seven bytes of ten stand around the question's words."""
-    with brimful.open(tmp_path, late="none") as engine:
+    with brimful.open(tmp_path, embedder="none") as engine:
         texts = {}
         for number in range(24):
             other = f"Day {number} passed and the harbour slept under a quiet moon while rain fell on every roof. " * 4

@@ -5,7 +5,7 @@ Every contender stores the text as well as the index, and gets the same files fr
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 BATCH_BYTES = 8 << 20
 """Text per transaction, for those that have transactions."""
@@ -63,7 +63,6 @@ class Brimful:
     """Content in compressed blocks, byte positions of all terms, units and sections; every blob with a checksum."""
 
     census_of, postings_of = "occurrences", "byte positions"
-    embedder: Literal["default"] | None = None
     label = "texts"
     """What stands before the names of all files, whatever their folder is called."""
 
@@ -76,7 +75,7 @@ class Brimful:
         self.ingest, self.store = ingest, SqliteStore
 
     def build(self, folder: Path, where: Path, *, cores: int) -> None:  # noqa: ARG002  (it looks itself)
-        with self.store(where / "brimful.db", embedder=self.embedder) as store:
+        with self.store(where / "brimful.db") as store:
             report = self.ingest(store, folder, label=self.label, settings=self.settings)
         if report.skipped:
             print(f"Brimful skipped {len(report.skipped)} files, first {report.skipped[0]}")
@@ -98,12 +97,6 @@ class Brimful:
         sizes = dict(connection.execute(statement).fetchall())
         connection.close()
         return {"text": sizes.pop(schema.TEXT, 0), "index": sum(sizes.values())}
-
-
-class BrimfulVectors(Brimful):
-    """The same, and a code of 32 bytes for each unit, made of the static table."""
-
-    embedder = "default"
 
 
 class _BrimfulReader:
@@ -364,13 +357,11 @@ class _Bm25sReader:
         del self._index
 
 
-VECTORS = "Brimful, vectors"
 CONTENDERS: dict[str, Callable[[], Contender]] = {
     "Brimful": Brimful,
-    VECTORS: BrimfulVectors,
     "FTS5": Fts5,
     "tantivy": Tantivy,
     "bm25s": Bm25s,
 }
-TWO_CORES = ("Brimful", VECTORS, "tantivy")
+TWO_CORES = ("Brimful", "tantivy")
 """Those that are asked to use two; FTS5 has one writer in one thread, bm25s counts in one."""

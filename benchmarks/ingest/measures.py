@@ -11,13 +11,11 @@ from core.plot import Lines
 from core.report import Table, milliseconds, percent, times
 
 from ingest import jobs
-from ingest.contenders import CONTENDERS, TWO_CORES, VECTORS
+from ingest.contenders import CONTENDERS, TWO_CORES
 from ingest.jobs import JobError
 from ingest.texts import MEGABYTE, Corpus
 
 BUILDERS = tuple(CONTENDERS)
-NAMES = tuple(name for name in BUILDERS if name != VECTORS)
-"""Those that are asked for words; vectors change nothing there."""
 REPEATS_BELOW = 50
 """A corpus of fewer megabytes is taken in three times."""
 ONCE_ABOVE = 200
@@ -82,7 +80,7 @@ def look_all(stage: Stage, *, openings: int) -> None:
     stage.terms = [(label, term) for label, term in found]  # type: ignore[misc]
     terms = [term for _, term in stage.terms]
     for _ in range(openings):
-        for name in (name for name in NAMES if stage.built[name, 1].rounds):
+        for name in (name for name in BUILDERS if stage.built[name, 1].rounds):
             answer = jobs.run("look", system=name, where=str(stage.where(name)), terms=terms)
             stage.looks.setdefault(name, []).append(answer)
 
@@ -109,19 +107,13 @@ def rates(stage: Stage) -> tuple[Table, list[str]]:
         "Brimful also cuts units and sections, hashes every document and seals every row.",
         "On two cores a thread indexes one batch while the next is read and the last is written.",
     ]
-    everything = stage.built[VECTORS, 1].middle("cpu_s")
     fts5 = stage.built["FTS5", 1].middle("cpu_s")
-    two, both = (min(found["wall_s"] for found in stage.built[name, 2].rounds) for name in ("Brimful", VECTORS))
+    two = min(found["wall_s"] for found in stage.built["Brimful", 2].rounds)
     fts5_wall = min(found["wall_s"] for found in stage.built["FTS5", 1].rounds)
     return table, [
         _verdict("On one core, MB/s against FTS5's", fts5 / ours, at_least=LEAST_OF_FTS5),
         _verdict("On two cores, MB/s (wall) against FTS5's on its one", fts5_wall / two, at_least=LEAST_OF_FTS5),
-        _verdict("The same with vectors", fts5_wall / both, at_least=LEAST_OF_FTS5),
-        _verdict(
-            "With vectors on one core, MB/s against the origin system's 0.5",
-            size / everything / ORIGIN_RATE,
-            at_least=20.0,
-        ),
+        _verdict("On one core, MB/s against the origin system's 0.5", size / ours / ORIGIN_RATE, at_least=20.0),
     ]
 
 
@@ -144,12 +136,10 @@ def sizes(stage: Stage) -> tuple[Table, list[str]]:
         "FTS5 keeps texts as they are; Brimful and tantivy compress them (zstd, lz4); bm25s writes JSON."
     )
     most = ORIGIN_PEAK / 10
-    plain, full = stage.built["Brimful", 1], stage.built[VECTORS, 1]
-    what = "Peak memory in MB against a tenth of the origin system's"
+    ours, what = stage.built["Brimful", 1], "Peak memory in MB against a tenth of the origin system's"
     return table, [
-        _verdict("Store with vectors against raw text", full.middle("size") / raw, at_most=MOST_OF_RAW),
-        _verdict(what, plain.middle("peak") / MEGABYTE, at_most=most),
-        _verdict(f"{what}, with vectors", full.middle("peak") / MEGABYTE, at_most=most),
+        _verdict("Store against raw text", ours.middle("size") / raw, at_most=MOST_OF_RAW),
+        _verdict(what, ours.middle("peak") / MEGABYTE, at_most=most),
     ]
 
 
@@ -163,7 +153,7 @@ def updates(stage: Stage) -> tuple[Table, list[str]]:
     size, name = by_size[len(by_size) // 2]
     table.about = f"One changed file of {size / 1e3:.1f} KB, named; then the folder of {stage.corpus.files:,} files."
     ours = 0.0
-    for contender in NAMES:
+    for contender in BUILDERS:
         if contender == "bm25s":
             table.add("bm25s, one file", "rebuild", "", "", "", "")
             continue
@@ -210,7 +200,7 @@ def lookups(stage: Stage) -> tuple[list[Table], list[str]]:
     opened = Table("4a. Opening", ("", "CPU ms", "wall ms", "vs Brimful"))
     opened.about = f"A new process, imports done; the median of {OPENINGS} processes. The system's cache is warm."
     base = 0.0
-    for name in NAMES:
+    for name in BUILDERS:
         cpu, wall = (
             statistics.median(look[key] for look in stage.looks[name]) for key in ("open_cpu_s", "open_wall_s")
         )
@@ -235,7 +225,7 @@ def lookups(stage: Stage) -> tuple[list[Table], list[str]]:
     for at, (label, _) in enumerate(stage.terms):
         for table, question in ((census, "census"), (fetch, "postings")):
             base = 0.0
-            for name in NAMES:
+            for name in BUILDERS:
                 warm, low, high, cold, answer = _medians(stage.looks[name], at, question)
                 base = base or warm
                 spread = percent((high - low) / 2 / warm)
@@ -279,7 +269,7 @@ def deletions(small: Stage) -> tuple[Table, list[str]]:
         f"The common word, {small.corpus.megabytes:.0f} MB; `fresh` is an index that never had those documents."
     )
     term = small.terms[-1][1]
-    for name in NAMES:
+    for name in BUILDERS:
         if name == "bm25s":
             table.add(name, "documents", "", "rebuild", "", "")
             continue
@@ -302,7 +292,7 @@ def curve(stages: Sequence[Stage]) -> Table:
         "size has its own."
     )
     for stage in stages:
-        for name in NAMES:
+        for name in BUILDERS:
             built = stage.built[name, 1]
             if not built.rounds:
                 continue
@@ -328,7 +318,7 @@ def panels(table: Table) -> dict[str, Lines]:
         ("peak", "peak memory, MB", 1e-6),
         ("medium_s", "a medium word, ms (warm)", 1e3),
     )
-    rows = {name: [row for row in table.figures if row["what"] == name] for name in NAMES}
+    rows = {name: [row for row in table.figures if row["what"] == name] for name in BUILDERS}
     return {
         title: {name: [(row["megabytes"], row[key] * unit) for row in own] for name, own in rows.items()}
         for key, title, unit in shown

@@ -9,7 +9,6 @@ from typing import Any
 from core.report import Table, times
 
 from ingest import jobs
-from ingest.contenders import VECTORS
 from ingest.jobs import JobError
 from ingest.measures import Stage
 from ingest.texts import MEGABYTE, lay_out
@@ -35,12 +34,12 @@ def measure(scratch: Path, main: Stage) -> tuple[Table, list[str]]:
         return table, [f"{NAME}: not run"]
     size, wanted = corpus.megabytes, main.corpus.megabytes
     rate = size / found["cpu_s"]
-    ours = wanted / main.built[VECTORS, 1].middle("cpu_s")
+    ours = wanted / main.built["Brimful", 1].middle("cpu_s")
     cells = (f"{found['cpu_s']:.1f}", f"{rate:.3f}", f"{found['size'] / corpus.total:.2f}x")
     table.add(NAME, f"{size:.1f}", *cells, f"{found['peak'] / MEGABYTE:,.0f}", times(ours / rate), **found)
     table.add("extrapolated", f"{wanted:,.0f}", f"{wanted / rate:,.0f}", f"{rate:.3f}", "", "", times(ours / rate))
     table.notes.append(f"{found['pieces']} pieces, {found['wall_s']:.0f} s by the wall clock.")
-    return table, [f"{NAME}: {rate:.3f} MB/s on {size:.0f} MB, Brimful with vectors {ours / rate:,.0f} times that"]
+    return table, [f"{NAME}: {rate:.3f} MB/s on {size:.0f} MB, Brimful {ours / rate:,.0f} times that"]
 
 
 def build(*, folder: str, where: str) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class Brimful:
     def open(self, where: Path) -> Callable[[str, int], str]:
         import brimful
 
-        engine = brimful.open(where / STORE, late="none")  # words alone; a model is measured apart
+        engine = brimful.open(where / STORE, embedder="none")  # words alone; a model is measured apart
         return lambda question, budget: engine.context(question, budget=budget).text
 
 

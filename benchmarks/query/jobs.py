@@ -69,7 +69,7 @@ def late(*, where: str, before: str, asked: Sequence[tuple[str, str]], budget: i
 
     rows = [{"kind": kind} for kind, _ in asked]
     for way in ("words", "new", "known"):
-        with brimful.open(Path(where), late="none" if way == "words" else "minilm-int8") as engine:
+        with brimful.open(Path(where), embedder="none" if way == "words" else "minilm-int8") as engine:
             engine.context(before, budget=budget)
             for row, (_, question) in zip(rows, asked, strict=True):
                 clock = Clock()

@@ -13,10 +13,8 @@ from brimful.assembly.formats import form_for
 from brimful.assembly.pack import Packer
 from brimful.budget import Budget
 from brimful.corpus.documents import Document, Hit
-from brimful.index.vectors import TermVectors
 from brimful.search.columns import CorpusColumns
 from brimful.search.late import LateEncoder
-from brimful.search.meaning import QuestionVectors, meaning_between
 from brimful.search.pools import DIRECT_PERCENT, Pool, one_pool, parse_synonyms, pools_of, related_to
 from brimful.search.search import Found, Understood, best_of, understand, with_matches
 from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
@@ -48,7 +46,6 @@ class Asked:
     question: str
     columns: CorpusColumns
     documents: WholeDocuments
-    vectors: TermVectors | QuestionVectors | None
     settings: AskSettings
     field: FieldSettings
     counter: TokenCounter
@@ -140,7 +137,6 @@ class Asked:
             self.columns,
             self.question,
             settings=self.field if chosen.priors else replace(self.field, priors=False),
-            vectors=self.vectors,
             repair=chosen.repair,
             recent_days=chosen.recent_half_life_days if chosen.prefer_recent else None,
             operators=chosen.operators,
@@ -303,18 +299,14 @@ class Asked:
             not self.settings.related
         ):  # nothing is shared out among words: the best hits come first, whichever they have
             return one_pool(self.columns, found, tokens=tokens, hits=hits)
-        terms = None if isinstance(self.vectors, QuestionVectors) else self.vectors
         own = parse_synonyms("\n".join(self.settings.synonyms).encode())
-        near = related_to(self.columns, found, vectors=terms, synonyms=own)
+        near = related_to(self.columns, found, synonyms=own)
         return pools_of(self.columns, found, tokens=tokens, related=near, hits=hits)
 
     @property
     def _is_narrow(self) -> bool:
-        """Whether the budget is shared out among hits above the end of relevance only.
-
-        Of two orders fused by rank those are what both legs know: a hit of one alone gets what they leave.
-        """
-        return self.settings.fill == "relevant" or self.field.fusion == "rrf"
+        """Whether the budget is shared out among hits above the end of relevance only."""
+        return self.settings.fill == "relevant"
 
     def _inflated(self, pools: Sequence[Pool], tokens: int, available: int) -> Inflation:
         """The windows of all pools where so many tokens are shared out in place of those that there are."""
@@ -343,14 +335,7 @@ class Asked:
 
     def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:
         strategy = self.settings.strategy
-        if strategy == "adjacent":
-            return windows
-        if strategy == "semantic":  # windows are compared by what their units mean
-            windows = [window if window.vector else replace(window, vector=self._meaning(window)) for window in windows]
-        return link(windows, strategy, settings=self.settings.windows)
-
-    def _meaning(self, window: Window) -> tuple[float, ...] | None:
-        return meaning_between(self.columns, window.path, window.start, window.end) if self.vectors else None
+        return windows if strategy == "adjacent" else link(windows, strategy, settings=self.settings.windows)
 
     def _known(self, hits: Sequence[Hit], tokens: int) -> dict[str, Document]:
         return self.documents.around(

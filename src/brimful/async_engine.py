@@ -13,12 +13,15 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from brimful.engine import Engine
 from brimful.errors import StoreError
 from brimful.index.embedders import Embedder
 from brimful.store.opening import Named
+
+if TYPE_CHECKING:
+    from brimful.index.named import Reranker
 
 _THREADS = 4
 """Calls that work or wait for a model at a time."""
@@ -27,7 +30,7 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 
-def open_async(path: Named, *, vectors: bool = True, embedder: Embedder | None = None) -> AsyncEngine:
+def open_async(path: Named, *, embedder: Embedder | str = "auto", reranker: Reranker | str = "auto") -> AsyncEngine:
     """As `open`, for an event loop; the store is opened by the first call, or by `async with`.
 
     >>> import tempfile
@@ -38,7 +41,7 @@ def open_async(path: Named, *, vectors: bool = True, embedder: Embedder | None =
     >>> asyncio.run(ask())
     '[DOC: tea.md]\\nTea is served at four.\\n'
     """
-    return AsyncEngine(partial(Engine, path, vectors=vectors, embedder=embedder))
+    return AsyncEngine(partial(Engine, path, embedder=embedder, reranker=reranker))
 
 
 def _awaited(

@@ -48,21 +48,17 @@ if TYPE_CHECKING:
 def open(  # noqa: A001
     path: Named,
     *,
-    vectors: bool = True,
-    embedder: Embedder | None = None,
-    late: Embedder | str = "auto",
+    embedder: Embedder | str = "auto",
     reranker: Reranker | str = "auto",
 ) -> Engine:
     """Open the store at this path, or make one; a folder holds it as `brimful.db`.
 
     `postgresql://USER@HOST/DATABASE?corpus=NAME` is a corpus on a server (docs/postgres.md), with the same bytes.
 
-    `vectors=False` makes a store without unit codes: smaller and faster to fill, and blind to meaning. `embedder`
-    makes them in place of the static table (`MiniLmEmbedder`, `EndpointEmbedder`, `wrap`): a store keeps its name, and
-    is asked and added to with the same one only. `late` is the model that reads the best places of each question, or
-    its name (`minilm`, a folder, `openai:MODEL@URL`, …; `none` for nobody); "auto" takes what BRIMFUL_EMBEDDER names,
-    or MiniLM where it is installed. `reranker` puts the best passages of a question in order, after the model; nobody
-    does unless one is named, here or as BRIMFUL_RERANKER (docs/vectors.md).
+    `embedder` is the model that reads the best places of each question, or its name (`minilm`, a folder,
+    `openai:MODEL@URL`, …; `none` for nobody); "auto" takes what BRIMFUL_EMBEDDER names, or MiniLM where it is
+    installed. `reranker` puts the best passages of a question in order, after the model; nobody does unless one is
+    named, here or as BRIMFUL_RERANKER (docs/vectors.md).
 
     >>> import tempfile
     >>> with open(tempfile.mkdtemp()) as engine:
@@ -70,7 +66,7 @@ def open(  # noqa: A001
     ...     engine.context("When is tea?", budget=50).text
     '[DOC: tea.md]\\nTea is served at four. Coffee comes at ten.\\n'
     """
-    return Engine(path, vectors=vectors, embedder=embedder, late=late, reranker=reranker)
+    return Engine(path, embedder=embedder, reranker=reranker)
 
 
 P = ParamSpec("P")
@@ -95,19 +91,13 @@ class Engine:
         self,
         path: Named,
         *,
-        vectors: bool = True,
-        embedder: Embedder | None = None,
-        late: Embedder | str = "auto",
+        embedder: Embedder | str = "auto",
         reranker: Reranker | str = "auto",
     ) -> None:
-        if embedder is not None and not vectors:
-            raise SettingError(f"vectors=False has no use for {embedder!r}; leave one of the two out")
         self.path = place_of(path)
-        self._store = opened(self.path, embedder=(embedder or "default") if vectors else None)
+        self._store = opened(self.path)
         self._writer = threading.RLock()  # one thread changes the corpus at a time
-        self._readers = Readers(
-            self._store, place=self.path, vectors=vectors, embedder=embedder, late=late, reranker=reranker
-        )
+        self._readers = Readers(self._store, place=self.path, embedder=embedder, reranker=reranker)
         self._documents = WholeDocuments()
         self._contexts = KeptContexts(KEPT_CONTEXT_BYTES, most=KEPT_CONTEXTS)
         self._states = States(place=self.path, store=self._store, opened=self._at)

@@ -25,12 +25,10 @@ from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path, close_part
 from brimful.errors import DocumentError, FormatError, InputError, SettingError, SpanError, StoreError, choose, install
 from brimful.index.embedders import Embedder, identity_of
-from brimful.index.vectors import TermVectors
 from brimful.receipts.notation import read_as
 from brimful.receipts.receipt import CitedWindow, Receipt, hash_of, make_receipt
 from brimful.search.columns import CorpusColumns
 from brimful.search.late import LateEncoder
-from brimful.search.meaning import QuestionVectors, maker_of
 from brimful.search.query import PathPattern
 from brimful.search.search import Found, search
 from brimful.settings import (
@@ -74,36 +72,19 @@ KeptContexts = ByteLru[tuple[object, ...], Context]
 
 
 class Readers:
-    """Whoever made the codes of a store, and the model that reads the best places; opened when first needed."""
+    """The model that reads the best places, and who puts the very best in order; opened when first needed."""
 
     def __init__(
         self,
         store: Store,
         *,
         place: object,
-        vectors: bool,
-        embedder: Embedder | None,
-        late: Embedder | str,
+        embedder: Embedder | str,
         reranker: Reranker | str,
     ) -> None:
         self.place = place
-        self._store, self._uses_vectors, self._embedder = store, vectors, embedder
-        self._late_chosen, self._reranker_chosen = late, reranker
-        self._maker: tuple[str | None, TermVectors | QuestionVectors | None] | None = None  # of which model, and who
+        self._store, self._embedder_chosen, self._reranker_chosen = store, embedder, reranker
         self._lock = threading.RLock()
-
-    def vectors(self, columns: CorpusColumns) -> TermVectors | QuestionVectors | None:
-        """Whoever made the store's vectors."""
-        if not self._uses_vectors:
-            return None
-        maker, model = self._maker, columns.snapshot.model
-        if maker is None or maker[0] != model:
-            maker = self._maker = (model, maker_of(model, self._embedder, where=self.place))
-        return maker[1]
-
-    def model(self, columns: CorpusColumns) -> str | None:
-        """The name of the model that questions are compared by; None where only words count."""
-        return columns.snapshot.model if self.vectors(columns) is not None else None
 
     @property
     def late(self) -> LateEncoder | None:
@@ -113,10 +94,10 @@ class Readers:
 
     @cached_property
     def _opened(self) -> LateEncoder | None:
-        from brimful.index.named import late_embedder
+        from brimful.index.named import chosen_embedder
 
-        chosen = self._late_chosen
-        embedder = late_embedder(chosen) if isinstance(chosen, str) else chosen
+        chosen = self._embedder_chosen
+        embedder = chosen_embedder(chosen) if isinstance(chosen, str) else chosen
         return None if embedder is None else LateEncoder(embedder, self._store, runtime=identity_of(embedder).runtime)
 
     @cached_property
@@ -294,7 +275,6 @@ class Corpus:
             readable(question),
             limit=limit,
             settings=field,
-            vectors=self._readers.vectors(self.columns),
             late=self._readers.for_question(meaning),
             reranker=self._readers.reranker,
             repair=repair,
@@ -363,7 +343,6 @@ class Corpus:
             ask.question,
             self.columns,
             self._documents,
-            self._readers.vectors(self.columns),
             ask.settings,
             ask.field,
             tokens_for(ask.settings.model),
@@ -411,8 +390,7 @@ class Corpus:
                 "rules": rules.RULES,
                 "ask": ask.settings,
                 "field": ask.field,
-                "vectors": self._readers.model(self.columns),
-                "late": None if found.read is None or found.read.failed else self._readers.name,
+                "embedder": None if found.read is None or found.read.failed else self._readers.name,
                 "described": self.columns.description,
                 **({"reranker": reranker} if reranker else {}),
             },
@@ -459,21 +437,16 @@ class Corpus:
 
     def _check_comparable(self, receipt: Receipt) -> None:
         """Refuse a receipt whose question would be compared in another way here."""
-        used, described = self._readers.model(self.columns), self.columns.description
+        described = self.columns.description
         if receipt.state_root == self.root and receipt.settings.get("described", described) != described:
             raise StoreError(
                 f"{self._readers.place} has the receipt's texts, but other titles, kinds or languages, by which "
                 "questions are ranked; add the documents as they were added then, or ask the question again"
             )
-        if (wanted := receipt.settings.get("vectors")) != used:
-            raise SettingError(
-                f"the receipt's question was compared by vectors of {wanted!r}, this engine compares by {used!r}; "
-                "open the store with the embedder of that name (vectors=False for None)"
-            )
-        if isinstance(wanted := receipt.settings.get("late"), str) and wanted != self._readers.name:
+        if isinstance(wanted := receipt.settings.get("embedder"), str) and wanted != self._readers.name:
             raise SettingError(
                 f"the receipt's question was read by {wanted!r}, this engine reads by {self._readers.name!r}; "
-                "open the store with that model (late=…)"
+                "open the store with that model (embedder=…)"
             )
         own = None if self._readers.reranker is None else self._readers.reranker.name
         if (wanted := receipt.settings.get("reranker")) != own:

@@ -1,4 +1,4 @@
-"""By which rules are texts cut, split into words, compared and ranked?
+"""By which rules are texts cut, split into words and ranked?
 
 A store keeps the identity of the rules that made it, and a receipt names that of the rules that answered. Only a
 program with this identity uses them. Raise a number here whenever any text or question gives another result:
@@ -12,12 +12,11 @@ from typing import Final
 
 VERSIONS: Final = {
     "headings": 1,  # which lines are headings or begin a definition
-    "ranking": 1,  # which places a question finds, and their scores
+    "ranking": 2,  # which places a question finds, and their scores
     "stems": 1,  # which forms of a word are one, and which words reveal a language
     "terms": 1,  # how a text is split into words, and how each is written
     "units": 1,  # where units and sections begin
-    "vectors": 1,  # the code of each unit
-    "windows": 1,  # how much around each place is shown, and what of it fits
+    "windows": 2,  # how much around each place is shown, and what of it fits
 }
 
 RULES: Final = ", ".join([f"{name} {version}" for name, version in VERSIONS.items()]) + (

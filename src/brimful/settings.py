@@ -25,7 +25,6 @@ Strategy = Literal["adjacent", "temporal", "semantic", "narrative"]
 Packing = Literal["greedy", "interleaved", "score_weighted"]
 Fill = Literal["brim", "relevant"]
 Order = Literal["relevance", "best", "ends"]
-Fusion = Literal["field", "rrf"]
 Meaning = Literal["auto", "words"]
 LineNumbers = Literal["ranges", "every", "none"]
 FormatName = Literal["plain", "markdown", "xml", "json", "messages", "anthropic", "windows"]
@@ -37,7 +36,6 @@ PACKINGS: tuple[Packing, ...] = get_args(Packing)
 FILLS: tuple[Fill, ...] = get_args(Fill)
 ORDERS: tuple[Order, ...] = get_args(Order)
 MEANINGS: tuple[Meaning, ...] = get_args(Meaning)
-_FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 FORMATS: tuple[FormatName, ...] = get_args(FormatName)
 LINE_NUMBERS: tuple[LineNumbers, ...] = get_args(LineNumbers)
 
@@ -141,12 +139,6 @@ class FieldSettings:
     common: float = _weight(0.5, "To which power a word counts that is common in general; 0 leaves it to the corpus.")
     phrase: float = _weight(2.0, "Words in quotation marks that stand together.")
     quoted: float = _weight(1.0, "The same in a question, where they only raise; options and messages of errors too.")
-    meaning: float = _weight(0.1, "Likeness in meaning, for each standard deviation; 0 leaves it out.")
-    document_meaning: float = _weight(4.0, "The same of whole documents.")
-    model_meaning: float = _weight(0.4, "The same where a model has read units and question.")
-    near_candidates: int = _weight(32, "Candidates that are near in meaning, whatever their words.", unit="units")
-    fusion: Fusion = choice("field", "Add words and meaning by their worth, or by reciprocal ranks.", names=_FUSIONS)
-    leg_k: int | None = _weight(None, "Fusion rrf: how many of the best of each are fused; none takes all.")
 
     def __post_init__(self) -> None:
         check(self)
@@ -398,13 +390,9 @@ class AskSettings:
 CFS = AskSettings(sizing="density", trim=False, order="best", dedup_threshold=0.8, top_k=100)
 """The profile of CFS: a hundred candidates, duplicates out, first fit, none cut to fit, the budget covered."""
 
-CFS_FIELD = FieldSettings(fusion="rrf", leg_k=50)
-"""Its search: the fifty best by words and the fifty best by meaning, fused by rank."""
-
-
 _PROFILES: Mapping[str, tuple[AskSettings, FieldSettings]] = {
     "default": (AskSettings(), FieldSettings()),
-    "cfs": (CFS, CFS_FIELD),
+    "cfs": (CFS, FieldSettings()),
 }
 """Settings that go together, by name."""
 

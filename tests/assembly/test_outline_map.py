@@ -181,7 +181,7 @@ def engine(tmp_path_factory):
     for name, text in FOLDER.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    with brimful.open(tmp_path_factory.mktemp("store") / "kettle.db", vectors=False, late="none") as made:
+    with brimful.open(tmp_path_factory.mktemp("store") / "kettle.db", embedder="none") as made:
         made.add(folder)
         yield made
 
@@ -227,7 +227,7 @@ def test_only_paths_that_fit_are_shown(engine):
 
 def test_an_empty_corpus_has_an_empty_map(tmp_path):
     """No files, no tokens, no error."""
-    with brimful.open(tmp_path / "none.db", vectors=False, late="none") as made:
+    with brimful.open(tmp_path / "none.db", embedder="none") as made:
         assert (made.map().text, made.map(question="tea").tokens) == ("", 0)
 
 

@@ -214,7 +214,7 @@ def test_a_share_that_leaves_nothing_is_refused(engine, percent):
 )
 def test_any_text_is_condensed_within_any_budget(tmp_path_factory, texts, budget, percent):
     """Whatever the documents hold: never over the budget, every byte cited, the receipt holds."""
-    with open_store(tmp_path_factory.mktemp("any") / "s.db", vectors=False) as engine:
+    with open_store(tmp_path_factory.mktemp("any") / "s.db") as engine:
         engine.add_documents(Document(f"{number}.md", "tea " + text * 9) for number, text in enumerate(texts))
         for model in ("extractive:", FakeModel()):
             context = engine.context("tea four", budget=budget, densify=model, densify_percent=percent)

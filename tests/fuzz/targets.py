@@ -87,7 +87,7 @@ def provider_answers(raw: bytes) -> None:
 
 @cache
 def _client() -> TestClient:
-    engine = brimful.open(Path(tempfile.mkdtemp()) / "store.db", vectors=False)
+    engine = brimful.open(Path(tempfile.mkdtemp()) / "store.db")
     engine.add_text("tea.md", _TEA)
     return TestClient(create_app(engine), base_url="http://localhost")
 
@@ -100,7 +100,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 @cache
 def seeds() -> dict[str, list[bytes]]:
     """Good input of each kind, to be bent."""
-    with brimful.open(Path(tempfile.mkdtemp()) / "store.db", vectors=False) as engine:
+    with brimful.open(Path(tempfile.mkdtemp()) / "store.db") as engine:
         engine.add_text("tea.md", _TEA)
         made = engine.context("tea at four", budget=60)
         receipt = made.receipt.to_json().encode() if made.receipt else b""

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from brimful.errors import ChoiceError, EndpointError, MissingPartError, SettingError
-from brimful.index import build, minilm, named
-from brimful.index.embedders import EndpointEmbedder, StaticEmbedder, identity_of
+from brimful.index import minilm, named
+from brimful.index.embedders import EndpointEmbedder, identity_of
 from brimful.index.named import EndpointReranker, embedder_named, reranker_named
 from tests.index.bert import tiny_bert
 from tests.index.conftest import Server
@@ -22,27 +22,23 @@ from tests.index.conftest import Server
 
 
 def test_the_default_is_the_best_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MiniLM where its weights are there, else the static table, else nobody."""
+    """MiniLM where its weights are there, else nobody."""
     assert embedder_named("default").name == embedder_named("minilm").name  # type: ignore[union-attr]
     monkeypatch.setattr(named, "is_installed", lambda: False)
-    assert isinstance(embedder_named("default"), StaticEmbedder)
-    monkeypatch.setattr(build, "default_embedder", lambda: None)
     assert embedder_named("default") is None
 
 
 def test_each_plain_name_means_one_embedder(tmp_path: Path) -> None:
-    """`none`, `static`, `minilm` with its earlier name, and a folder, each with the identity that a receipt names."""
+    """`none`, `minilm` with its earlier name, and a folder, each with the identity that a receipt names."""
     assert embedder_named("none") is None
     folder, _ = tiny_bert(tmp_path)
-    found = {name: embedder_named(name) for name in ("static", "minilm", "minilm-int8", str(folder))}
+    found = {name: embedder_named(name) for name in ("minilm", "minilm-int8", str(folder))}
     identities = {name: identity_of(each) for name, each in found.items() if each is not None}
     assert [identities[name].model.partition(":")[0] for name in found] == [
-        "wordllama-l2-supercat-256",
         "all-MiniLM-L6-v2",
         "all-MiniLM-L6-v2",
         "tiny-bert",
     ]
-    assert identities["static"].runtime == "brimful"
     assert identities["minilm"].runtime.startswith("brimful's kernel")
     assert identities["minilm-int8"] == identities["minilm"]
 

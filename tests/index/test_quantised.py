@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimful.errors import InputError, ScoreError, SettingError
+from brimful.errors import InputError, ScoreError
 from brimful.index import vectors
-from brimful.index.vectors import MILLION, cosines, nearest_rows, quantise, text_key, unpack
+from brimful.index.vectors import MILLION, cosines, quantise, text_key, unpack
 
 
 def exact(row: list[int], query: list[int]) -> int:
@@ -36,15 +36,12 @@ def test_scores_are_exact(width: int, seed: int, extreme: bool) -> None:
 
 
 def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scores and their order are the same in blocks of any size; ties go by id."""
+    """Scores are the same in blocks of any size."""
     rows = np.random.default_rng(105).integers(-3, 4, (50, 4)).astype(np.int8)
     query = np.array([1, 2, -3, 0], np.int8)
-    whole = [column.tolist() for column in nearest_rows(rows, query, limit=50)]
+    whole = cosines(rows, query).tolist()
     monkeypatch.setattr(vectors, "_BLOCK", 7)
-    assert [column.tolist() for column in nearest_rows(rows, query, limit=50)] == whole
-    scores = {at: exact(row, query.tolist()) for at, row in enumerate(rows.tolist()) if any(row)}
-    assert whole[0] == sorted(scores, key=lambda at: (-scores[at], at))
-    assert len(nearest_rows(rows, np.zeros(4, np.int8), limit=9).ids) == 0
+    assert cosines(rows, query).tolist() == whole == [exact(row, query.tolist()) for row in rows.tolist()]
 
 
 def test_rounding_keeps_the_order_of_similarities() -> None:
@@ -70,15 +67,13 @@ def test_length_and_batch_do_not_show() -> None:
 
 
 def test_what_is_no_vector_is_refused() -> None:
-    """NaN, another shape, another width, a limit below none: each an error."""
+    """NaN, another shape, another width: each an error."""
     with pytest.raises(ScoreError, match="NaN"):
         quantise(np.array([[np.nan, 1]]))
     with pytest.raises(InputError, match="shape"):
         quantise(np.zeros(3))
     with pytest.raises(InputError, match="compared"):
         cosines(np.zeros((2, 3), np.int8), np.zeros(4, np.int8))
-    with pytest.raises(SettingError, match="-1"):
-        nearest_rows(np.zeros((2, 3), np.int8), np.zeros(3, np.int8), limit=-1)
     assert quantise(np.zeros((0, 4))).shape == (0, 4)
 
 

@@ -32,7 +32,7 @@ def disk(tmp_path):
 @pytest.fixture
 def store(tmp_path):
     """An empty store."""
-    with SqliteStore(tmp_path / "store.db", embedder=None) as made:
+    with SqliteStore(tmp_path / "store.db") as made:
         yield made
 
 
@@ -44,7 +44,7 @@ def names(store):
 
 def added(path, *places, **choices):
     """The state root and the names that adding places to a new store leads to."""
-    with SqliteStore(path, embedder=None) as store:
+    with SqliteStore(path) as store:
         for place in places:
             ingest(store, place, **choices)
         with store.snapshot() as now:
@@ -141,7 +141,7 @@ def test_the_root_of_the_file_system_has_no_name(store, disk, monkeypatch):
     monkeypatch.setattr("brimful.ingest.folders.walk", lambda *_, **__: iter(below_root))  # not the whole machine
     assert ingest(store, "/").added == 1
     assert names(store) == [os.fspath(file).lstrip("/")]
-    with SqliteStore(disk / "other.db", embedder=None) as other:
+    with SqliteStore(disk / "other.db") as other:
         other.add([Entry(Document("mine.md", "a text"))])
         with pytest.raises(DocumentError, match="--as NAME"):
             ingest(other, "/")

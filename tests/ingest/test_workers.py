@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 
-import numpy as np
 import pytest
 
 from brimful.corpus.skips import SourceSettings
@@ -40,12 +39,11 @@ def indexers() -> list[str]:
     return [each.name for each in threading.enumerate() if each.name.startswith("brimful-index")]
 
 
-@pytest.mark.parametrize("embedder", ["default", None])
-def test_any_number_of_threads_makes_the_same_store(folder, tmp_path, embedder):
+def test_any_number_of_threads_makes_the_same_store(folder, tmp_path):
     """With one, two and four: the same report, the same root, the same dump, the same bytes on disk."""
     reports, dumps = [], []
     for number in (1, 2, 4):
-        with SqliteStore(tmp_path / f"{number}.db", embedder=embedder) as store:
+        with SqliteStore(tmp_path / f"{number}.db") as store:
             report = ingest(store, folder, settings=SourceSettings(workers=number))
             reports.append(report)
             dumps.append(dump(store))
@@ -62,11 +60,11 @@ def test_what_fails_in_a_thread_is_told_here_and_loses_nothing(folder, tmp_path,
     """An error keeps its kind, what was committed before stays, no thread is left, and adding again completes it."""
     asked = []
 
-    def failing(outlines, embedder):
+    def failing(outlines):
         asked.append(outlines)
         if len(asked) == 5:
             raise ZeroDivisionError("tea")
-        return index(outlines, embedder)
+        return index(outlines)
 
     with SqliteStore(tmp_path / "store.db") as store:
         with monkeypatch.context() as patched:
@@ -91,27 +89,6 @@ def test_no_thread_goes_on_when_a_batch_cannot_be_written(folder, tmp_path, monk
         with pytest.raises(ZeroDivisionError):
             ingest(store, folder, settings=SourceSettings(workers=3))
         assert not indexers()
-
-
-class _Counting:
-    """An embedder that notes which threads ask it."""
-
-    name, dimensions, kind, runtime = "counting", 8, "texts", "test"
-
-    def __init__(self):
-        self.asked = set()
-
-    def embed(self, texts):
-        self.asked.add(threading.current_thread())
-        return np.ones((len(texts), 8), np.float32)
-
-
-def test_an_embedder_of_your_own_stays_in_your_thread(folder, tmp_path):
-    """Whatever number of workers is asked for: nothing says that it may be asked from elsewhere."""
-    counting = _Counting()
-    with SqliteStore(tmp_path / "store.db", embedder=counting) as store:
-        ingest(store, folder, settings=SourceSettings(workers=4))
-    assert counting.asked == {threading.current_thread()}
 
 
 SCRIPT = """

@@ -15,14 +15,13 @@ from brimful.kernels.question import (
     Signal,
     WeighedDocuments,
     WordsInUnits,
-    mean_likeness,
     order_field,
     settle_units,
 )
 
 from . import question as oracle
 
-DOCUMENTS, DEEPEST, NOTHING = 6, 3, -9_999
+DOCUMENTS, DEEPEST = 6, 3
 NO_NUMBERS = np.zeros(0, np.int64)
 POSITIONS = st.lists(st.integers(0, 150), max_size=20).map(lambda found: np.array(sorted(found), np.int64))
 WORTHS = st.one_of(st.just(0.0), st.floats(0, 40))
@@ -299,7 +298,7 @@ def test_units_are_weighed_to_the_last_bit(corpus, data, k1, b, unit_bytes):
 
 @given(corpora, st.data())
 def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
-    """Signals, meaning, neighbours and favour, in one order; then the best first, by path and place where equal."""
+    """Signals, neighbours and favour, in one order; then the best first, by path and place where equal."""
     _, _, asked = corpus.words(data.draw, 0)
     chosen = corpus.chosen(data.draw, asked)
     units, (_, _, _, rows, offsets, *runs) = len(chosen.units), chosen.placed
@@ -316,27 +315,13 @@ def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
     favour = data.draw(st.one_of(st.none(), st.lists(st.integers(0, 1_500), min_size=DOCUMENTS, max_size=DOCUMENTS)))
     allowed = data.draw(st.one_of(st.none(), st.lists(st.booleans(), min_size=DOCUMENTS, max_size=DOCUMENTS)))
     favour, allowed = (None if each is None else np.array(each) for each in (favour, allowed))
-    alike = np.array(
-        data.draw(st.lists(st.one_of(st.just(NOTHING), st.integers(-90, 90)), min_size=units, max_size=units)), np.int64
-    )
-    likeness = mean_likeness(alike, chosen, reach=2, nothing=NOTHING)
-    known = np.where(alike == NOTHING, int(alike[alike != NOTHING].min(initial=0)), alike)
-    means = oracle.around(known, *runs, 2) // np.maximum(oracle.around(np.ones(units, np.int64), *runs, 2), 1)
-    assert likeness.alike.tolist() == known.tolist()
-    assert likeness.around.tolist() == means.tolist()
-    assert likeness.sums == [int(each.sum()) for each in (known, known * known, means, means * means)]
-    is_meant = data.draw(st.booleans())
-    semantic = 0.1 * (oracle.standing_out(known, 7) + oracle.standing_out(means, 3)) if is_meant else np.zeros(units)
-    given_all = {"known": data.draw(st.floats(0, 1)), "spread": 0.1, "document_meaning": 4.0, "favour": favour}
+    given_all = {"known": data.draw(st.floats(0, 1)), "spread": 0.1, "favour": favour}
     found = settle_units(
         asked,
         chosen,
         lexical,
         [Signal(*each) for each in signals],
         documents=by_document,
-        likeness=likeness if is_meant else None,
-        spreads=(7, 3),
-        meaning=0.1,
         allowed=allowed,
         **given_all,
     )
@@ -345,13 +330,12 @@ def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
         signals,
         rows,
         runs,
-        semantic=semantic,
         by_document=by_document,
         records=corpus.records,
         allowed=allowed,
         **given_all,
     )
-    for made, wanted in zip(found, (words, semantic, scores, whole), strict=True):
+    for made, wanted in zip(found, (words, scores, whole), strict=True):
         assert made.tolist() == wanted.tolist()
 
     scores = data.draw(st.one_of(st.just(scores), st.just(scores // 1_000_000), st.just(scores - 2**60)))
@@ -360,9 +344,9 @@ def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
     kept[extra] = True
     order = np.lexsort((offsets, rows, -scores))
     order = order[kept[order]]
-    wanted = [order, chosen.units[order], rows[order], scores[order]]
-    wanted += [np.rint(each[order] * 1_000_000).astype(np.int64) for each in (words, semantic)]
-    assert order_field(asked, chosen, scores, words, semantic, extra).tolist() == [each.tolist() for each in wanted]
+    in_millionths = np.rint(words[order] * 1_000_000).astype(np.int64)
+    wanted = [order, chosen.units[order], rows[order], scores[order], in_millionths]
+    assert order_field(asked, chosen, scores, words, extra).tolist() == [each.tolist() for each in wanted]
 
 
 @given(
@@ -372,7 +356,7 @@ def test_numbers_are_rounded_as_numpy_rounds_them(values):
     """Halves go to the even number, and large numbers stay as they are."""
     values = np.array(values, np.float64) / 1_000_000
     asked, chosen = _one_unit_each(len(values))
-    found = order_field(asked, chosen, np.ones(len(values), np.int64), values, values, NO_NUMBERS)
+    found = order_field(asked, chosen, np.ones(len(values), np.int64), values, NO_NUMBERS)
     assert found[4].tolist() == np.rint(values * 1_000_000).astype(np.int64).tolist()
 
 
@@ -450,19 +434,15 @@ def test_what_does_not_belong_together_is_refused():
     ):
         with pytest.raises(ValueError, match=r"scale|worth"):
             counted.scales(worths, **{**right, **wrong})
-    with pytest.raises(ValueError, match="units"):
-        mean_likeness(at[:2], chosen, reach=1, nothing=0)
-    right = {"documents": np.zeros(3), "likeness": None, "spreads": (1, 1), "known": 1.0, "meaning": 1.0}
-    right |= {"spread": 1.0, "document_meaning": 1.0, "favour": None, "allowed": None}
+    right = {"documents": np.zeros(3), "known": 1.0, "spread": 1.0, "favour": None, "allowed": None}
     for lexical, signals, wrong in (
         (np.zeros(2), [], {}),
         (np.zeros(3), [Signal(np.zeros(2), 1.0)], {}),
         (np.zeros(3), [], {"documents": np.zeros(2)}),
         (np.zeros(3), [], {"favour": at[:2]}),
-        (np.zeros(3), [], {"spreads": (0, 1)}),
     ):
         with pytest.raises(ValueError, match=r"unit|document"):
             settle_units(asked, chosen, lexical, signals, **{**right, **wrong})
     for scores, extra in ((at[:2], at), (at, at + 1), (at + (1 << 62), at)):
         with pytest.raises(ValueError, match=r"units|score"):
-            order_field(asked, chosen, scores, np.zeros(3), np.zeros(3), extra)
+            order_field(asked, chosen, scores, np.zeros(3), extra)

@@ -3,7 +3,6 @@
 import random
 import re
 from bisect import bisect_left
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful.kernels import terms as kernels
-from brimful.text.terms import Names, indexed_terms
+from brimful.text.terms import Names
 from tests.text.test_terms import as_dict, slow_terms
 
 SIGNS = "aB1_.,-'+# =<\u0338\u00ad\u0301é\u2019Ｃ漢字…\n한국어ﬁßİ٣"
@@ -171,30 +170,6 @@ def test_words_without_separators_around_are_refused():
     for classes in (np.zeros(8, np.uint8), np.ones(20, np.uint8)):
         with pytest.raises(ValueError, match="classes"):
             kernels.find_terms(np.zeros(4, np.uint8), classes)
-
-
-@given(HOSTILE, st.sets(st.integers(0, 60), max_size=9))
-@example("café Größe Café".encode(), {0, 3, 7})
-@example(b"tea", set())
-@example(b"", {0, 1})
-def test_members_of_units_are_the_terms_that_stand_there(content, cuts):
-    """Each once, in the order of the text, plain forms included; what stands before the first unit is in none."""
-    units = np.array(sorted(cuts), np.int64)
-    terms = indexed_terms(content + kernels.ROOM, units=units)
-    wanted = [set() for _ in cuts]
-    for term, (first, last) in enumerate(pairwise(terms.offsets.tolist())):
-        for unit in set((units.searchsorted(terms.starts[first:last], side="right") - 1).tolist()) - {-1}:
-            wanted[unit].add(term)
-    bounds = terms.members.bounds.tolist()
-    found = [terms.members.terms[first:last].tolist() for first, last in pairwise([0, *bounds])]
-    assert [sorted(each) for each in found] == [sorted(each) for each in wanted]
-    assert len(terms.members.terms) == sum(map(len, wanted))
-
-
-def test_units_that_do_not_ascend_are_refused():
-    """The kernel goes forward only."""
-    with pytest.raises(ValueError, match="ascend"):
-        indexed_terms(b"tea pot" + kernels.ROOM, units=np.array([4, 0]))
 
 
 def test_places_of_unknown_terms_are_refused():

@@ -1,7 +1,5 @@
 """The kernel that counts tokens, against the tokenizer whose vocabulary it reads."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -140,90 +138,3 @@ def test_vocabularies_that_are_none_are_refused():
     with pytest.raises(ValueError, match="its kind"):
         kernels.TokenTable(memoryview(b"ab"), offsets, slots, pages + np.uint16(1), kinds, is_cased=True)
     assert kernels.TokenTable(memoryview(b"ab"), offsets, slots, pages, kinds, is_cased=True).find(b"b") == 1
-
-
-LETTERS = [chr(97 + at) for at in range(4)] + ["é", "\u2581", "A"]
-
-
-def joined_by_hand(word, numbers, ranks):
-    """Pairs are joined in the order of the list, the leftmost of equals first."""
-    parts = []
-    for letter in "\u2581" + word.replace(" ", "\u2581"):
-        parts += [letter] if letter in numbers else [f"<{byte:02x}>" for byte in letter.encode()]
-    while True:
-        known = [(ranks[pair], at) for at, pair in enumerate(itertools.pairwise(parts)) if pair in ranks]
-        if not known:
-            return [numbers[part] for part in parts]
-        _, at = min(known)
-        parts[at : at + 2] = ["".join(parts[at : at + 2])]
-
-
-@given(st.data(), st.lists(st.text("abcdeé A漢", max_size=12), max_size=8))
-def test_words_are_joined_by_a_list_of_pairs(data, words):
-    """Tokens of words agree with those of plain Python, for any list of pairs; whole words are looked up."""
-    tokens = [f"<{byte:02x}>" for byte in range(256)] + LETTERS
-    pairs = []
-    for _ in range(data.draw(st.integers(0, 12))):
-        pair = data.draw(st.tuples(st.sampled_from(tokens[256:]), st.sampled_from(tokens[256:])))
-        if pair not in pairs:
-            pairs.append(pair)
-            tokens += [] if "".join(pair) in tokens else ["".join(pair)]
-    numbers = {token: number for number, token in enumerate(tokens)}
-    rows = "\n".join(" ".join(pair) for pair in pairs).encode()
-    parts = [token.encode() for token in tokens]
-    table = kernels.WordTokens(b"".join(parts), np.cumsum([0, *map(len, parts)]), rows, np.arange(256))
-    lengths = np.array([len(word.encode()) for word in words], np.int32)
-    given = ("".join(words).encode(), np.cumsum(lengths) - lengths, lengths)
-    cut, ends = table.of(*given, whole=np.full(len(words), -1))
-    ranks = {pair: rank for rank, pair in enumerate(pairs)}
-    assert [part.tolist() for part in np.split(cut, ends[:-1])][: len(words)] == [
-        joined_by_hand(word, numbers, ranks) for word in words
-    ]
-    asked, ends = table.of(*given, whole=np.full(len(words), table.ASKED))
-    for word, part in zip(words, np.split(asked, ends[:-1]), strict=False):
-        sign = "\u2581" + word.replace(" ", "\u2581")
-        capital = sign[0] + sign[1:2].upper() + sign[2:] if sign[1:2].isascii() else sign
-        known = numbers.get(sign, numbers.get(capital))
-        assert part.tolist() == ([known] if known is not None else joined_by_hand(word, numbers, ranks))
-
-
-def test_words_and_pairs_again_from_their_arrays():
-    """The same tokens; arrays that would lead a kernel beyond them are refused."""
-    table = kernels.WordTokens(
-        bytes(range(256)) + b"te", np.array([*range(257), 258]), b"t e\n", np.arange(256, dtype=np.int32)
-    )
-    again = kernels.WordTokens.of_arrays(table.arrays)
-    for each in (table, again):
-        assert each.of(b"te", [0], [2], whole=[-1])[0].tolist() == [*"\u2581".encode(), 256]
-        assert [each.find(text) for text in (b"te", b"t", b"tea", b"")] == [256, ord("t"), -1, -1]
-    for place, wrong in (
-        (0, table.arrays[0][:-1]),
-        (1, table.arrays[1][::-1].copy()),
-        (2, table.arrays[2] | np.uint64(1 << 20)),
-        (2, table.arrays[2][:-1]),
-        (3, table.arrays[3] | np.uint64(2)),
-        (3, table.arrays[3] | np.uint64(1)),
-        (4, table.arrays[4] + 1),
-        (5, table.arrays[5] - 1),
-        (5, table.arrays[5][1:]),
-    ):
-        arrays = [wrong if at == place else each for at, each in enumerate(table.arrays)]
-        with pytest.raises(ValueError, match="token"):
-            kernels.WordTokens.of_arrays(arrays)
-
-
-def test_words_outside_their_text_are_refused():
-    """No kernel reads beyond a text, or a word that is longer than its room."""
-    words = bytes(range(256))
-    table = kernels.WordTokens(words, np.arange(257), b"", np.arange(256))
-    for start, length, whole in ((0, 4, -1), (-1, 1, -1), (0, -1, -1), (0, 1, -3)):
-        with pytest.raises(ValueError, match=r"inside its text|at most"):
-            table.of(b"tea", np.array([start]), np.array([length]), whole=np.array([whole]))
-    with pytest.raises(ValueError, match="at most 256"):
-        table.of(b"t" * 300, np.array([0]), np.array([257]), whole=np.array([-1]))
-    given = (words + b"te", np.array([*range(257), 258]))
-    found, _ = kernels.WordTokens(*given, b"t e\n", np.arange(256)).of(b"te", [0], [2], whole=[-1])
-    assert found.tolist() == [*"\u2581".encode(), 256]
-    for pairs in (b"t x", b"t", b"te ", b" te", b"t  e", b"\n", b"t e\nt e", b"t" * 300 + b" " + b"e" * 300):
-        with pytest.raises(ValueError, match="pair"):
-            kernels.WordTokens(*given, pairs, np.arange(256))

@@ -30,9 +30,9 @@ questions = st.sampled_from(QUESTIONS)
 few = settings(max_examples=int(os.environ.get("BRIMFUL_EXAMPLES", "40")))
 
 
-def engine_of(docs, *, folder, vectors=False) -> Engine:
+def engine_of(docs, *, folder) -> Engine:
     """A new store with these documents."""
-    engine = open_store(Path(tempfile.mkdtemp(dir=folder)), vectors=vectors)
+    engine = open_store(Path(tempfile.mkdtemp(dir=folder)))
     engine.add_documents(docs)
     return engine
 
@@ -154,7 +154,7 @@ histories = st.lists(
 def test_history_does_not_matter(folder, small_segments, docs, history, question, choice):
     """After any history of adding, editing, renaming, removing and merging the bytes are those of a fresh store."""
     place = Path(tempfile.mkdtemp(dir=folder))
-    engine = open_store(place, vectors=False)
+    engine = open_store(place)
     for at, (what, number, text) in enumerate(history):
         path = f"other{number}.md"
         if what in ("add", "edit"):
@@ -169,7 +169,7 @@ def test_history_does_not_matter(folder, small_segments, docs, history, question
             engine.purge()
         else:
             engine.close()
-            engine = open_store(place, vectors=False)
+            engine = open_store(place)
         if at < 3 < number:
             engine.add_documents(docs[:1])
             engine.context(question, budget=100)

@@ -32,7 +32,7 @@ FRAGMENTS = {
 
 def taken(place, path, text):
     """How long adding, searching, asking, verifying and condensing take."""
-    with brimful.open(place, vectors=False) as engine:
+    with brimful.open(place) as engine:
         adding = seconds(lambda: engine.add_text(path, text))
         searching = seconds(lambda: engine.search("needle"))
         asking = seconds(lambda: engine.context("needle", budget=2_000))

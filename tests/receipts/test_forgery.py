@@ -470,7 +470,7 @@ class Counting:
 def test_windows_over_a_whole_document_are_refused_before_it_is_read(tmp_path):
     """Thousands of windows that each show all of a document would give gigabytes: no receipt does, and none is read."""
     text = "Tea at four. " * 40_000
-    with open_store(tmp_path / "store.db", vectors=False) as engine:
+    with open_store(tmp_path / "store.db") as engine:
         engine.add_text("a.md", text)
         receipt = engine.context("tea", budget=400).receipt
         window = replace(receipt.windows[0], start=0, end=len(text))
@@ -485,7 +485,7 @@ def test_windows_over_a_whole_document_are_refused_before_it_is_read(tmp_path):
 def test_a_stated_length_does_not_allow_more(tmp_path):
     """A receipt that says that a document is huge, so that its windows may show it often, is refused by its length."""
     text = "Tea at four. " * 40_000
-    with open_store(tmp_path / "store.db", vectors=False) as engine:
+    with open_store(tmp_path / "store.db") as engine:
         engine.add_text("a.md", text)
         receipt = engine.context("tea", budget=400).receipt
         window = replace(receipt.windows[0], start=0, end=len(text))
@@ -514,7 +514,7 @@ def test_a_mailbox_is_converted_once(tmp_path, monkeypatch):
     converted = []
     load = sources.load
     monkeypatch.setattr(sources, "load", lambda *given, **more: converted.append(1) or load(*given, **more))
-    with open_store(tmp_path / "store.db", vectors=False) as engine:
+    with open_store(tmp_path / "store.db") as engine:
         engine.add(tmp_path / "files")
         receipt = engine.context("tea", budget=1_000).receipt
     assert len(receipt.documents) > 20
@@ -524,7 +524,7 @@ def test_a_mailbox_is_converted_once(tmp_path, monkeypatch):
 
 def test_others_write_while_a_receipt_is_verified(tmp_path, monkeypatch):
     """Reading the documents of a receipt holds nobody up, and a purge waits until it is done."""
-    with open_store(tmp_path / "store.db", vectors=False) as engine:
+    with open_store(tmp_path / "store.db") as engine:
         engine.add_text("a.md", "Tea at four.")
         receipt = engine.context("tea", budget=50).receipt
         begun, go_on = threading.Event(), threading.Event()
@@ -551,7 +551,7 @@ def test_the_work_of_a_check_grows_with_what_is_cited(tmp_path):
     """With ten times the windows of one document, each byte of it is still read once, in as many blocks."""
     text = "".join(f"Line {number:06} is about tea.\n" for number in range(20_000))
     work = {}
-    with SqliteStore(tmp_path / "store.db", embedder=None) as store:
+    with SqliteStore(tmp_path / "store.db") as store:
         document = Document("a.md", text)
         store.add([Entry(document)])
         for count in (200, 2_000):

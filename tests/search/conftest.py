@@ -50,8 +50,8 @@ def laid(tmp_path):
     """Lay documents down in several segments, with some that are gone, and give the columns over them."""
     opened = []
 
-    def lay(documents, *, batch=3, gone=(), embedder=None):
-        store = SqliteStore(tmp_path / f"{len(opened)}.db", embedder=embedder)
+    def lay(documents, *, batch=3, gone=()):
+        store = SqliteStore(tmp_path / f"{len(opened)}.db")
         entries = [Entry(document) for document in [*gone, *documents]]
         for at in range(0, len(entries), batch):
             store.add(entries[at : at + batch])

@@ -1,7 +1,7 @@
 """The relevance field against the same sums as plain loops over units."""
 
 from decimal import Context, Decimal
-from math import isqrt, log, sqrt
+from math import log, sqrt
 
 import numpy as np
 import pytest
@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from brimful import Document
 from brimful.index.build import Extent, build_segment
-from brimful.index.embedders import StaticEmbedder
-from brimful.index.vectors import NOTHING, query_vector, similarities
 from brimful.search import field as field_module
 from brimful.search.field import MILLION, THOUSAND, TermHits, idf, plain_rarity, relevance
 from brimful.search.signals import called_by
@@ -21,9 +19,7 @@ from brimful.text.terms import terms_of
 from .conftest import corpus, counts_in
 
 PLAIN = {"called": 0, "definition": 0, "runs": 0}  # what signals add has tests of its own
-SETTINGS = FieldSettings(
-    unit=1.0, near=0.8, near_reach=2, wide=0.6, wide_reach=5, document=0.9, spread=0.2, meaning=0, **PLAIN
-)
+SETTINGS = FieldSettings(unit=1.0, near=0.8, near_reach=2, wide=0.6, wide_reach=5, document=0.9, spread=0.2, **PLAIN)
 
 
 def sought_of(columns, *words, weights=None):
@@ -160,7 +156,7 @@ def test_order_is_total(laid):
     """The best first; equal ones by path, then by place, never by the number that history gave them."""
     documents = [Document(f"{name}.md", "Tea is here. " * 3) for name in "dacb"]
     columns = laid(documents, batch=1)
-    found = relevance(columns, sought_of(columns, b"tea"), settings=FieldSettings(meaning=0), blocks=100)
+    found = relevance(columns, sought_of(columns, b"tea"), settings=FieldSettings(), blocks=100)
     order = [
         (-score, int(columns.rows[unit]), int(columns.offsets[unit]))
         for score, unit in zip(found.scores.tolist(), found.units.tolist(), strict=True)
@@ -226,37 +222,6 @@ def test_nothing_is_found_of_nothing(laid):
         assert not len(relevance(columns, term_hits, settings=SETTINGS, blocks=10).units)
     nothing = laid([])
     assert not len(relevance(nothing, sought_of(nothing, b"tea"), settings=SETTINGS, blocks=10).units)
-
-
-def test_likeness_is_how_far_a_unit_stands_out(laid):
-    """Standard deviations above the mean, for a unit and for its near surroundings, in plain loops."""
-    embedder = StaticEmbedder()
-    columns = laid(corpus(6, count=4), embedder=embedder)
-    settings = FieldSettings(unit=1, near=0, wide=0, document=0, spread=0, meaning=0.3)
-    meaning = query_vector([b"river", b"lamp"], embedder)
-    found = relevance(columns, sought_of(columns, b"tea"), settings=settings, blocks=10_000, meaning=meaning)
-    units = np.sort(found.units)
-    everything = relevance(columns, sought_of(columns, b"tea"), settings=settings, blocks=10_000)
-    looked_at = columns.between(units, units, reach=settings.wide_reach)
-    raw = similarities(columns.codes(looked_at), meaning).astype(np.int64).tolist()
-    least = min([value for value in raw if value != NOTHING], default=0)
-    raw = [least if value == NOTHING else value for value in raw]
-    extents = columns.extents[looked_at].tolist()
-    around = []
-    for at in range(len(raw)):
-        near = [o for o in range(max(at - 2, 0), min(at + 3, len(raw))) if extents[o] == extents[at]]
-        around.append(sum(raw[o] for o in near) // len(near))
-
-    def standing_out(values):
-        count, total = len(values), sum(values)
-        spread = max(isqrt(count * sum(v * v for v in values) - total * total), 1)
-        return [max(v * count - total, 0) / spread for v in values]
-
-    expected = dict(zip(looked_at.tolist(), zip(standing_out(raw), standing_out(around), strict=True), strict=True))
-    assert everything.semantic.max() == 0
-    assert found.semantic.max() > 0
-    for unit, semantic in zip(found.units.tolist(), found.semantic.tolist(), strict=True):
-        assert abs(semantic - round(0.3 * sum(expected[unit]) * MILLION)) <= 1
 
 
 @given(st.integers(1, 10**9), st.floats(0, 1))

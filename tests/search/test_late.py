@@ -43,12 +43,12 @@ def counting():
 
 def opened(path, counting, **more):
     """An engine whose questions are read by that model."""
-    return brimful.open(path, vectors=False, late=wrap("counting", counting, dimensions=3), **more)
+    return brimful.open(path, embedder=wrap("counting", counting, dimensions=3), **more)
 
 
 def fill(path):
     """A store with the texts."""
-    with brimful.open(path, vectors=False) as engine:
+    with brimful.open(path) as engine:
         engine.add_documents(brimful.Document(name, text) for name, text in TEXTS.items())
 
 
@@ -141,7 +141,7 @@ def test_a_model_that_fails_leaves_an_answer_by_words(tmp_path, counting):
         context = engine.context(QUESTION, budget=200)
         assert context.text == engine.context(QUESTION, budget=200, meaning="words").text
         assert context.read.failed == "the model went away; start it again"
-        assert context.receipt.settings["late"] is None
+        assert context.receipt.settings["embedder"] is None
 
 
 def test_the_receipt_names_the_model_and_replays(tmp_path, counting):
@@ -149,10 +149,10 @@ def test_the_receipt_names_the_model_and_replays(tmp_path, counting):
     fill(tmp_path / "a.db")
     with opened(tmp_path / "a.db", counting) as engine:
         context = engine.context(QUESTION, budget=200)
-        assert context.receipt.settings["late"].startswith("counting (")
+        assert context.receipt.settings["embedder"].startswith("counting (")
         assert engine.replay(context.receipt).text == context.text
     with (
-        brimful.open(tmp_path / "a.db", vectors=False, late="none") as engine,
+        brimful.open(tmp_path / "a.db", embedder="none") as engine,
         pytest.raises(SettingError, match="counting"),
     ):
         engine.replay(context.receipt)
@@ -161,7 +161,7 @@ def test_the_receipt_names_the_model_and_replays(tmp_path, counting):
 def test_warming_needs_a_model(tmp_path):
     """The error says how to get one."""
     fill(tmp_path / "a.db")
-    with brimful.open(tmp_path / "a.db", late="none") as engine, pytest.raises(SettingError, match="minilm"):
+    with brimful.open(tmp_path / "a.db", embedder="none") as engine, pytest.raises(SettingError, match="minilm"):
         engine.warm()
 
 
@@ -215,7 +215,7 @@ def test_full_names_what_is_missing(tmp_path, counting):
 def test_full_needs_a_model(tmp_path):
     """Without one the error says how to get it."""
     fill(tmp_path / "a.db")
-    with brimful.open(tmp_path / "a.db", late="none") as engine, pytest.raises(SettingError, match="minilm"):
+    with brimful.open(tmp_path / "a.db", embedder="none") as engine, pytest.raises(SettingError, match="minilm"):
         engine.context(QUESTION, budget=200, meaning="full")
 
 
@@ -274,7 +274,7 @@ def test_other_words_are_an_answer_where_a_model_says_so(tmp_path, counting):
         question = "zeppelin"
         assert engine.context(question, budget=100).text == ""
     meant = wrap("all alike", lambda texts: np.array([[1.0, 0.0, 0.0] for _ in texts]), dimensions=3)
-    with brimful.open(tmp_path / "b.db", vectors=False, late=meant) as engine:
+    with brimful.open(tmp_path / "b.db", embedder=meant) as engine:
         engine.add_text("far.md", "A padlock, a key and a lock.")
         engine.warm()
         context = engine.context("zeppelin", budget=100)
@@ -285,7 +285,7 @@ def test_other_words_are_an_answer_where_a_model_says_so(tmp_path, counting):
 def test_a_name_is_not_said_in_other_words(tmp_path):
     """A model finds everything alike: that answers a question for a thing, not one for a name that stands nowhere."""
     meant = wrap("all alike", lambda texts: np.array([[1.0, 0.0, 0.0] for _ in texts]), dimensions=3)
-    with brimful.open(tmp_path / "a.db", vectors=False, late=meant) as engine:
+    with brimful.open(tmp_path / "a.db", embedder=meant) as engine:
         engine.add_documents(brimful.Document(name, text) for name, text in TEXTS.items())
         assert engine.context("how do I read a zeppelin?", budget=100).text
         assert engine.context("how do I read Zeppelin?", budget=100).text == ""
@@ -300,7 +300,7 @@ def test_less_has_to_be_missing_where_every_passage_was_read(tmp_path, is_warm, 
     """Half of a question stands nowhere: that nothing else says it either is known once a model has read all of it."""
     asked = "zeppelin walrus"
     unlike = wrap("unlike", lambda texts: np.array([[t == asked, t != asked] for t in texts], float), dimensions=2)
-    with brimful.open(tmp_path / "a.db", vectors=False, late=unlike) as engine:
+    with brimful.open(tmp_path / "a.db", embedder=unlike) as engine:
         engine.add_documents(brimful.Document(f"{n}.md", f"{FILLER * 3} Kettle {n}.") for n in range(12))
         engine.add_text("a.md", f"{FILLER * 9} A walrus came.")
         if is_warm:
@@ -315,7 +315,7 @@ def test_what_a_model_finds_in_tests_counts_as_little_as_their_words(tmp_path):
     """A test that a model finds as near as the manual stands behind it."""
     meant = wrap("all alike", lambda texts: np.array([[1.0, 0.0, 0.0] for _ in texts]), dimensions=3)
     text = "def locks_are_kept():\n    return 'a lock keeps a second job away'\n"
-    with brimful.open(tmp_path / "a.db", vectors=False, late=meant) as engine:
+    with brimful.open(tmp_path / "a.db", embedder=meant) as engine:
         engine.add_text("tests/test_locks.py", text)
         engine.add_text("locks.py", text)
         worths = {hit.path: hit.semantic for hit in engine.search("what keeps a second job away?").hits}
@@ -325,7 +325,7 @@ def test_what_a_model_finds_in_tests_counts_as_little_as_their_words(tmp_path):
 def test_a_passage_is_read_with_the_headings_above_it(tmp_path):
     """Path, chapter and section stand before its text; a heading that it begins with itself stands there once."""
     pages = f"# Deployment\n\n{FILLER * 9}\n\n## Proxies\n\n{FILLER * 9}\n\n## Caches\n\n{FILLER * 9}"
-    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "a.db") as engine:
         engine.add_documents([brimful.Document("guide.md", pages), brimful.Document("a.py", CODE)])
         texts = passage_texts(engine.columns, list(all_passages(engine.columns)))
     heads = {text.partition(": ")[0] for text in texts}
@@ -340,7 +340,7 @@ CODE = "class Kettle:\n" + "".join(f"    def pour_{n}(self):\n        return {n}
 def test_a_reranker_puts_the_best_passages_in_order(tmp_path):
     """It reads the question with each of the best passages, once each; they change places among themselves."""
     fill(tmp_path / "a.db")
-    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "a.db") as engine:
         plain = search(engine.columns, QUESTION)
         reranker = Preferring("lock")
         found = search(engine.columns, QUESTION, reranker=reranker)
@@ -375,7 +375,7 @@ def test_a_reranker_that_fails_leaves_the_order_and_says_so(tmp_path):
         raise EndpointError("the reranker went away; start it again")
 
     fill(tmp_path / "a.db")
-    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "a.db") as engine:
         plain = search(engine.columns, QUESTION)
         found = search(engine.columns, QUESTION, reranker=FakeReranker(fails=fail))
     assert found.hits == plain.hits
@@ -386,12 +386,12 @@ def test_a_reranker_that_fails_leaves_the_order_and_says_so(tmp_path):
 def test_a_context_names_who_put_its_passages_in_order(tmp_path):
     """The receipt says so, and is asked again with the same reranker only."""
     fill(tmp_path / "a.db")
-    with brimful.open(tmp_path / "a.db", vectors=False, reranker=Preferring("lock")) as engine:
+    with brimful.open(tmp_path / "a.db", reranker=Preferring("lock")) as engine:
         context = engine.context(QUESTION, budget=120)
         assert "A file lock keeps" in context.text
         assert context.read.reranker == context.receipt.settings["reranker"] == "fake:shared-words"
         assert engine.verify(context.receipt, text=context.text, replay=True) == []
-    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "a.db") as engine:
         assert "reranker" not in engine.context(QUESTION, budget=120).receipt.settings
         with pytest.raises(SettingError, match="fake:shared-words"):
             engine.replay(context.receipt)
@@ -402,7 +402,7 @@ def test_an_unknown_reranker_is_named_with_the_choices(tmp_path, monkeypatch):
     fill(tmp_path / "a.db")
     monkeypatch.setenv("BRIMFUL_RERANKER", "cross-encodr:small")
     with (
-        brimful.open(tmp_path / "a.db", vectors=False) as engine,
+        brimful.open(tmp_path / "a.db") as engine,
         pytest.raises(ChoiceError, match="unknown reranker 'cross-encodr:small'; did you mean 'cross-encoder'"),
     ):
         engine.search(QUESTION)

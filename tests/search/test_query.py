@@ -263,7 +263,7 @@ def test_signs_come_back(plain, phrase, without):
 
 def test_filters_beside_a_question_narrow_what_it_says_itself(tmp_path):
     """A kind or path in the question and another one beside it leave what passes both, not either."""
-    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "a.db") as engine:
         engine.add_text("docs/tea.md", "Tea is served at four.")
         engine.add_text("src/tea.py", "def tea():\n    return 4\n")
         both = engine.search("tea kind:code", kind="prose")

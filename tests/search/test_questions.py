@@ -15,7 +15,7 @@ def ask(tmp_path):
     opened = []
 
     def made(documents, **choices):
-        engine = brimful.open(tmp_path / f"{len(opened)}.db", vectors=False)
+        engine = brimful.open(tmp_path / f"{len(opened)}.db")
         opened.append(engine)
         engine.add_documents(brimful.Document(path, text) for path, text in documents.items())
 
@@ -133,7 +133,7 @@ def test_which_definitions_are_seen_does_not_depend_on_what_was_added_first(tmp_
     }
     found = []
     for order in (("a.py", "b.py"), ("b.py", "a.py")):
-        with brimful.open(tmp_path / f"{order[0]}.db", vectors=False) as engine:
+        with brimful.open(tmp_path / f"{order[0]}.db") as engine:
             for path in order:
                 engine.add_text(path, texts[path])
             found.append([(hit.path, hit.start, hit.score) for hit in engine.search("block(segment, place)").hits])
@@ -270,7 +270,7 @@ def test_sources_count_less_where_somebody_asks_how(tmp_path):
     """They keep .88, and manuals all; not where code is asked for, or named as code does, and not with priors off."""
     told = "Set the timeout of a request where the options are, before anything is done by hand.\n"
     code = "def request(url):\n    # Set the timeout of a request.\n" + "    value = 1\n" * 40
-    with brimful.open(tmp_path / "store.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "store.db") as engine:
         engine.add_documents(
             [brimful.Document("a.py", code), brimful.Document("b.md", f"# Use\n\n{told}\n{FILLER * 9}")]
         )
@@ -384,7 +384,7 @@ def test_an_empty_answer_says_why(ask, question, choices, reason, nearest):
 
 def test_an_explanation_names_what_counted_less_and_what_is_missing(tmp_path):
     """The kind of file with its share, unless the question asks for it or priors are off; and words nobody wrote."""
-    with brimful.open(tmp_path / "store.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "store.db") as engine:
         engine.add_documents(brimful.Document(path, text) for path, text in MERGE.items())
         told = str(engine.explain("how does heapq merge sorted zeppelins?", budget=2_000))
         assert "test: counts 0.6" in told
@@ -419,7 +419,7 @@ def test_a_word_of_which_only_derived_ones_stand_is_named(tmp_path):
         f"{name}.md": f"The {name} is where they meet, and it is what they know of the house. " * 60
         for name in ("parents", "policy", "garden")
     }
-    with brimful.open(tmp_path / "a.db", vectors=False, late="none") as engine:
+    with brimful.open(tmp_path / "a.db", embedder="none") as engine:
         engine.add_documents(brimful.Document(path, text) for path, text in pages.items())
         found = engine.search("the parental policies")
         assert found.missing == ("parental",)
@@ -456,7 +456,7 @@ def test_a_manual_in_two_languages_answers_in_the_question_s(ask, question, firs
 def test_an_explanation_names_translations(tmp_path):
     """A page that counted for half says why; one that is there in German alone counts in full."""
     english = {f"manual/en/{name}.md": FILLER * 9 + "What they have is what it was." for name in "abc"}
-    with brimful.open(tmp_path / "store.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "store.db") as engine:
         engine.add_documents(brimful.Document(path, text) for path, text in {**MANUAL, **english}.items())
         told = str(engine.explain("mdadm --create", budget=2_000)).splitlines()
     assert [line.split()[1] for line in told if "translation: counts 0.5" in line] == ["manual/de/raid.md"]
@@ -630,7 +630,7 @@ def test_a_long_paste_finds_every_file_that_it_names(ask):
 
 def test_one_word_of_several_calls_a_file_less(tmp_path):
     """`fields.md` is what "fields" asks for; of three words that one counts by the root of its third."""
-    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "a.db") as engine:
         for name in ("fields.md", "notes.md"):
             engine.add_text(name, f"{FILLER * 3}\n\nWhether to ignore extra fields, or to fail.\n\n{FILLER * 3}")
 

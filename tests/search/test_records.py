@@ -15,7 +15,7 @@ PASTED = "2024-05-17T11:48:19Z ERROR [webhook] callback carrier=north status=401
 @pytest.fixture
 def engine(tmp_path):
     """A log, and the page that explains what it says."""
-    with brimful.open(tmp_path / "a.db", vectors=False) as opened:
+    with brimful.open(tmp_path / "a.db") as opened:
         opened.add_text("logs/hooks.log", LOG)
         opened.add_text("runbook.md", RUNBOOK)
         yield opened
@@ -33,7 +33,7 @@ def test_a_pasted_line_of_a_log_finds_what_explains_it(engine):
 
 def test_a_large_log_leaves_room_for_what_explains_it(tmp_path):
     """A context looks at a limited number of places: a log that has the line in more of them does not take them all."""
-    with brimful.open(tmp_path / "a.db", vectors=False) as opened:
+    with brimful.open(tmp_path / "a.db") as opened:
         opened.add_text("logs/hooks.log", LOG * 20)
         opened.add_text("runbook.md", RUNBOOK)
         assert "hookctl reload" in opened.context(PASTED, budget=500).text
@@ -60,7 +60,7 @@ def test_rows_that_differ_in_words_are_not_said_again(tmp_path):
         *("lamp", "brass hinge", "oak shelf", "kettle", "door mat", "green tea", "tin box", "wool rug", "map", "vase")
     ]
     rows = "".join(f"{at},harbour museum,{name},{at + 3}\n" for at, name in enumerate(goods))
-    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "a.db") as engine:
         engine.add_text("orders.csv", f"id,customer,article,pieces\n{rows}")
         engine.add_text("notes.md", "The harbour museum rang. We should visit them in May, and bring the ledger.\n")
         hits = engine.search("orders harbour museum", limit=12).hits
@@ -73,7 +73,7 @@ def test_a_short_line_that_a_reference_repeats_is_found_three_times(tmp_path):
         f"### Message {n}\n\nWord{n} is sent first.\n\nInt64 (TimestampTz)\n\nThen word{n}.\n\n" for n in range(30)
     )
     told = "# Times\n\nA time with a zone is stored in UTC, and a TimestampTz is shown in the zone of a session.\n"
-    with brimful.open(tmp_path / "a.db", vectors=False) as opened:
+    with brimful.open(tmp_path / "a.db") as opened:
         opened.add_text("messages.md", f"# Messages\n\n{entries}")
         opened.add_text("times.md", told)
         hits = opened.search("TimestampTz", limit=400).hits

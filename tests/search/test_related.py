@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful.errors import InputError
-from brimful.index.embedders import StaticEmbedder
 from brimful.search.pools import MOST_UNITS, likelihood_ratio, load_synonyms, parse_synonyms, related_terms, sample
 from brimful.search.terms import CountedWords
 from brimful.text.terms import terms_of
@@ -81,15 +80,6 @@ def test_synonyms_come_first_and_may_be_several_words():
         "leaves",
     ]
     assert corpus.related("tea", synonyms=synonyms, most=1) == ["hot drink"]
-
-
-def test_vectors_move_what_means_something_alike_forward():
-    """Of two words in the same company the one with the nearer vector comes first."""
-    corpus = Corpus([f"paris and zucchini and france {n}" for n in range(20)] + FILLER)
-    assert corpus.related("paris") == ["france", "zucchini"]
-    apart = Corpus([f"paris and aardvark and france {n}" for n in range(20)] + FILLER)
-    assert apart.related("paris") == ["aardvark", "france"], "equal company: by name"
-    assert apart.related("paris", vectors=StaticEmbedder()) == ["france", "aardvark"]
 
 
 def test_likelihood_ratio_of_a_table():

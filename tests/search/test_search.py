@@ -251,12 +251,6 @@ def test_nothing_asked_nothing_found(columns, question):
     assert search(columns, question).hits == ()
 
 
-def test_meaning_reorders_but_finds_nothing_by_itself(laid):
-    """Likeness adds to places that have words of the question; without vectors it is nothing."""
-    columns = laid(corpus(9))
-    assert all(hit.semantic == 0 for hit in search(columns, "tea", settings=FieldSettings(meaning=0.5)).hits)
-
-
 def test_a_word_that_only_asks_counts_its_share_of_what_says_something(laid):
     """`what` on one page in three hundred does not outweigh the word that every page has."""
     pages = [Document(f"{n}.md", f"The validator of field {n}. It is a validator.") for n in range(300)]

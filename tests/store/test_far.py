@@ -111,7 +111,7 @@ def test_segments_add_no_round_trips(postgres_server):
                 engine.context(question, budget=400)
             trips.append(corpus.snapshot.cursor.trips - before)
     one, seven = trips
-    assert seven <= one + 8  # codes and words of each segment are read by themselves
+    assert seven <= one + 8  # words of each segment are read by themselves
 
 
 def _documents():

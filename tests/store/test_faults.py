@@ -290,7 +290,7 @@ def test_a_copy_at_any_moment_is_a_good_store(tmp_path):
 
 
 def asked(path):
-    """What an engine answers from a store, for everything that it reads: terms, cuts, codes, text, proofs."""
+    """What an engine answers from a store, for everything that it reads: terms, cuts, text, proofs."""
     with brimful.open(path) as engine:
         context = engine.context("lemon kettle changed 22", budget=400)
         receipt = json.loads(context.receipt.to_json())
@@ -358,9 +358,9 @@ def test_a_damaged_hash_gives_no_proof(tmp_path, table):
                 store.add([entry("new.md", "tea")])
 
 
-@pytest.mark.parametrize("kind", [schema.CODES, schema.HEADS, schema.CARDS, schema.EXTENTS, schema.UNITS])
+@pytest.mark.parametrize("kind", [schema.HEADS, schema.CARDS, schema.EXTENTS, schema.UNITS])
 def test_a_blob_that_is_gone_is_no_other_ranking(tmp_path, kind):
-    """Where the row of a segment's codes, headings or cuts can't be found, a question is refused."""
+    """Where the row of a segment's headings or cuts can't be found, a question is refused."""
     path = tmp_path / "store.db"
     worn_store(path, 40)
     connection = apsw.Connection(str(path), vfs=checksums())

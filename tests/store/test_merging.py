@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful import Document
-from brimful.errors import CorruptError, StoreBusyError, StoreFullError
+from brimful.errors import StoreBusyError, StoreFullError
 from brimful.index.build import Extent
 from brimful.index.segments import Postings, merge_postings, without_empty
 from brimful.store import writing
@@ -94,17 +94,6 @@ def test_merged_text_reads_back(store, monkeypatch, moved):
         assert dump(fresh) == dump(store)
 
 
-def test_codes_are_kept_not_made_again(store, monkeypatch):
-    """Merging moves the codes of live units."""
-    for n in range(4):
-        store.add([entry(f"{n}.md", f"Green tea number {n}.\n\nAnother pot."), entry(f"{n}.txt", "Gone soon.")])
-    before = dump(store)[1]
-    monkeypatch.setattr("brimful.store.writing.code_units", lambda *_: pytest.fail("made again"))
-    store.remove([f"{n}.txt" for n in range(4)])
-    store.compact()
-    assert dump(store)[1] == {path: found for path, found in before.items() if path.endswith(".md")}
-
-
 def test_tiers_keep_segments_few(store):
     """Hundreds of small commits leave fewer than the fanout in each tier."""
     for n in range(200):
@@ -123,19 +112,6 @@ def test_a_mostly_dead_segment_is_laid_anew(store):
         (segment,) = now.segments()
         assert segment.dead == 0
         assert segment.length < 2 * segment.live
-
-
-def test_segments_that_disagree_are_not_merged(store):
-    """Some with codes and some without can't have come from one store."""
-    store.add([entry("a.md", "tea")])
-    store.add([entry("b.md", "pot")])
-    with store._writing() as cursor:
-        cursor.execute("DELETE FROM blobs WHERE key = (SELECT max(key) FROM blobs WHERE key >> 28 & 15 = 6)")
-    with pytest.raises(CorruptError, match="is missing"):
-        store.compact()
-    store.rebuild()
-    store.compact()
-    assert verify(store.path) == []
 
 
 def test_a_gigabyte_is_a_few_segments():
@@ -194,7 +170,7 @@ def test_segments_of_one_commit_have_numbers_of_their_own(store, monkeypatch):
 def test_little_words_are_noted_and_merged(tmp_path):
     """Each segment notes how often it has the words that tell languages apart; a merged one has all of them."""
     words = [word for own in telling_words().values() for word in own]
-    with SqliteStore(tmp_path / "store.db", embedder=None) as store:
+    with SqliteStore(tmp_path / "store.db") as store:
         for number in range(FANOUT):
             store.add([Entry(Document(f"{number}.md", f"Which tea {b' '.join(words[: number + 20]).decode()}."))])
             with store.snapshot() as now:
@@ -210,7 +186,7 @@ def test_little_words_are_noted_and_merged(tmp_path):
 def test_words_are_noted_and_merged(tmp_path):
     """Each segment notes its terms of letters, and a merged one those of all."""
     texts = {f"{at}.md": f"Tea no. {at}: naïve café, 茶, pot{'s' * at} and r2d2 to x_y." for at in range(FANOUT)}
-    with SqliteStore(tmp_path / "store.db", embedder=None) as store:
+    with SqliteStore(tmp_path / "store.db") as store:
         for path, text in texts.items():
             store.add([Entry(Document(path, text))])
             with store.snapshot() as now:

@@ -12,7 +12,7 @@ TEXT = "".join(f"Sentence {n} of the ätext. It goes on.\n" for n in range(8_000
 @pytest.fixture
 def part(tmp_path):
     """A long text, of which nothing but the edges is known, and what was read of it."""
-    with SqliteStore(tmp_path / "s.db", embedder=None) as store:
+    with SqliteStore(tmp_path / "s.db") as store:
         store.add([Entry(Document("a.txt", TEXT))])
         with store.snapshot() as now:
             row = now.row("a.txt")

@@ -755,7 +755,7 @@ def test_threads_share_a_snapshot(address):
 def test_threads_expect_and_prove_beside_each_other(address):
     """What one thread has fetched ahead is whole for another one, or not there: every proof leads to the root."""
     paths = [f"{number}.md" for number in range(6_000)]  # several in each bucket
-    with PostgresStore(address, embedder=None) as store:
+    with PostgresStore(address) as store:
         store.add([entry(path, "Tea.") for path in paths])
         with store.snapshot() as now, ThreadPoolExecutor(6) as threads:
 

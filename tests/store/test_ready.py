@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import brimful
+from brimful.corpus.documents import Document
 from brimful.engine import Engine
 from brimful.store.ready import SUFFIX, Ready
 
@@ -25,7 +26,7 @@ QUESTIONS = ("When is tea served?", "kettel whistels", "kettle", "Wann pfeift de
 def store(tmp_path: Path) -> Path:
     """A store with code and prose in two languages."""
     path = tmp_path / "store.db"
-    with brimful.open(path, late="none") as engine:
+    with brimful.open(path, embedder="none") as engine:
         for name, text in TEXTS.items():
             engine.add_text(name, text)
     return path
@@ -33,7 +34,7 @@ def store(tmp_path: Path) -> Path:
 
 def answers(path: Path, *, write: bool = False) -> list[str]:
     """What a new process says, which may write down what it has made."""
-    with brimful.open(path, late="none") as engine:
+    with brimful.open(path, embedder="none") as engine:
         found = [engine.context(question, budget=200).text for question in QUESTIONS]
         if write:
             engine.leave_ready()
@@ -66,7 +67,7 @@ def test_answers_are_the_same_by_what_lies_ready(store: Path, monkeypatch: pytes
     assert not beside(store).exists()  # a library writes nothing that it was not asked for
     assert answers(store, write=True) == before
     assert beside(store).stat().st_size < 200  # only which state was asked
-    assert made_anew(store, monkeypatch) >= {"codes", "words"}
+    assert made_anew(store, monkeypatch) >= {"names", "words"}
     assert answers(store, write=True) == before
     assert made_anew(store, monkeypatch) == set()
     assert answers(store) == before
@@ -75,7 +76,7 @@ def test_answers_are_the_same_by_what_lies_ready(store: Path, monkeypatch: pytes
 def test_parts_are_added_to_those_that_are_there(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a later process makes is written beside what an earlier one has written."""
     for _ in range(2):
-        with brimful.open(store, late="none") as engine:
+        with brimful.open(store, embedder="none") as engine:
             engine.context("kettle", budget=100)
             engine.leave_ready()
     assert made_anew(store, monkeypatch) == {"words"}
@@ -101,21 +102,20 @@ def test_what_is_of_another_state_is_not_believed(
 ) -> None:
     """After any change everything is made anew, and answers are those of a store beside which nothing lies."""
     written(store)
-    with brimful.open(store, late="none") as engine:
+    with brimful.open(store, embedder="none") as engine:
         change(engine)
-    assert made_anew(store, monkeypatch) >= {"codes", "words"}
+    assert made_anew(store, monkeypatch) >= {"names", "words"}
     found = answers(store)
     beside(store).unlink()
     assert answers(store) == found
 
 
 def test_a_store_that_was_copied_over_is_another(tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same texts without vectors have the same root, and what lay ready of the others is not believed."""
+    """The same texts in other segments have the same root, and what lay ready of the others is not believed."""
     written(store)
     other = tmp_path / "other.db"
-    with brimful.open(other, late="none", vectors=False) as engine:
-        for name, text in TEXTS.items():
-            engine.add_text(name, text)
+    with brimful.open(other, embedder="none") as engine:
+        engine.add_documents(Document(name, text) for name, text in TEXTS.items())
     store.write_bytes(other.read_bytes())
     assert made_anew(store, monkeypatch) >= {"words"}
 
@@ -142,7 +142,7 @@ def test_a_flipped_bit_is_noticed(store: Path) -> None:
 def test_arrays_of_other_types_are_refused(store: Path) -> None:
     """Where what lies ready is not what is needed, it is made: answers are the same, whatever the arrays are."""
     before = written(store)
-    with brimful.open(store, late="none") as engine, engine.corpus() as corpus:
+    with brimful.open(store, embedder="none") as engine, engine.corpus() as corpus:
         ready = corpus.snapshot.ready
         names = [name for name in ready._parts()[1] if name != "description"]
         for name in names:
@@ -157,8 +157,8 @@ def test_arrays_of_other_types_are_refused(store: Path) -> None:
 def test_where_nobody_may_write_nothing_is_written(tmp_path: Path) -> None:
     """A folder that can't be written to is no error."""
     ready = Ready(tmp_path / "gone" / "store.db", lambda: bytes(32))
-    assert ready.arrays("codes") is None
-    ready.keep("codes", [np.arange(2)])
+    assert ready.arrays("units") is None
+    ready.keep("units", [np.arange(2)])
     ready.write()
 
 
@@ -172,7 +172,7 @@ def test_only_who_may_read_the_store_may_read_what_lies_ready(store: Path) -> No
 def test_purging_leaves_nothing_ready(store: Path) -> None:
     """Words of what was removed are nowhere beside a purged store."""
     written(store)
-    with brimful.open(store, late="none") as engine:
+    with brimful.open(store, embedder="none") as engine:
         engine.remove("tea.md")
         engine.purge()
     assert not beside(store).exists()

@@ -17,7 +17,7 @@ from brimful import rules
 from brimful.corpus.documents import Document
 from brimful.errors import StoreRulesError
 from brimful.index import build
-from brimful.index.build import Extent, build_segment, code_units, default_embedder
+from brimful.index.build import Extent, build_segment
 from brimful.store.address import Address
 from brimful.store.opening import opened
 from brimful.store.upkeep import verify
@@ -49,8 +49,7 @@ def given():
         found["units"][path] = {"units": segment.units.tolist(), "sections": segment.sections.tolist()}
         found["terms"][path] = digest(names, postings.offsets.tolist(), postings.positions.tolist())
         found["stems"][path] = digest(stems_by_language(names, SNOWBALL), telling_words())
-        found["vectors"][path] = digest(code_units(segment, default_embedder()).tolist())
-    with tempfile.TemporaryDirectory() as folder, brimful.open(folder, late="none") as engine:
+    with tempfile.TemporaryDirectory() as folder, brimful.open(folder, embedder="none") as engine:
         engine.add_documents([Document(path, content) for path, content in FILES.items()])
         for question in QUESTIONS:
             found["ranking"][question] = [[hit.path, hit.start, hit.score] for hit in engine.search(question).hits[:9]]
@@ -139,14 +138,14 @@ def test_nothing_is_added_to_a_store_that_others_rebuilt(place, other_rules):
 
 def test_asking_again_names_the_rules_first(place, other_rules):
     """A receipt names the rules of its context; with others the question is not asked again, and nothing is guessed."""
-    with brimful.open(place, late="none") as engine:
+    with brimful.open(place, embedder="none") as engine:
         engine.add_documents([Document(path, content) for path, content in FILES.items()])
         receipt = engine.context(QUESTIONS[0], budget=400).receipt
         assert receipt.settings["rules"] == rules.RULES
         assert engine.verify(receipt, replay=True).verified
     other_rules()
     brimful.rebuild(place)
-    with brimful.open(place, late="none") as engine:
+    with brimful.open(place, embedder="none") as engine:
         (finding,) = engine.verify(receipt, replay=True)
         assert "made by other rules" in finding.message
         assert (

@@ -60,19 +60,13 @@ def dump(store):
         }
         listed = now.documents()
         shown = list(zip(listed.paths, listed.titles, listed.lengths.tolist(), listed.times.tolist(), strict=True))
-        return (
-            now.root,
-            documents,
-            places,
-            (shown, list(listed.kinds), list(listed.languages), now.model if rows else None),
-        )
+        return now.root, documents, places, (shown, list(listed.kinds), list(listed.languages))
 
 
 def columns_of(now):
-    """Units with their codes, sections and headings of each document, wherever its extents lie."""
+    """Units, sections and headings of each document, wherever its extents lie."""
     found = defaultdict(list)
     for segment in now.segments():
-        codes = segment.codes
         for base, end, document, start in zip(*(column.tolist() for column in segment.extents), strict=True):
             first, last = segment.units.searchsorted((base, end)).tolist()
             units = (segment.units[first:last] - base + start).tolist()
@@ -80,8 +74,7 @@ def columns_of(now):
             here = slice(*segment.heads.starts.searchsorted((base, end)).tolist())
             heads = [(column[here] - base + start).tolist() for column in segment.heads[:2]]
             levels = segment.heads.levels[here].tolist()
-            coded = None if codes is None else codes[first:last].tobytes()
-            found[document].append((start, end - base, units, sections.tolist(), heads, levels, coded))
+            found[document].append((start, end - base, units, sections.tolist(), heads, levels))
     return {document: sorted(extents) for document, extents in found.items()}
 
 

@@ -24,7 +24,7 @@ from brimful.ingest import workers as batches
 from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
 batches.SEGMENT_BYTES = 300  # a commit for every file or two
-with SqliteStore(Path(sys.argv[1]), embedder=None) as store:
+with SqliteStore(Path(sys.argv[1])) as store:
     print("ready", flush=True)
     sys.stdin.readline()
     for what, argument in zip(sys.argv[2::2], sys.argv[3::2]):
@@ -81,7 +81,7 @@ def serial_states(tmp_path, steps):
     """What the steps lead to, in each of their orders."""
     found = []
     for number, order in enumerate(itertools.permutations(steps)):
-        with SqliteStore(tmp_path / f"serial{number}.db", embedder=None) as store:
+        with SqliteStore(tmp_path / f"serial{number}.db") as store:
             for what, argument in order:
                 if what == "add":
                     ingest(store, argument)
@@ -97,7 +97,7 @@ def test_folders_added_at_once_lose_no_file(tmp_path, folders):
     for number in range(ROUNDS):
         path = tmp_path / f"store{number}.db"
         together(path, *(("add", folder) for folder in folders))
-        with SqliteStore(path, embedder=None) as store:
+        with SqliteStore(path) as store:
             found = state(store)
         assert len(found[1]) == 3 * FILES
         assert found in possible
@@ -112,14 +112,14 @@ def test_a_remove_and_a_purge_in_between_have_their_place_in_some_order(tmp_path
     for number in range(ROUNDS):
         path = tmp_path / f"store{number}.db"
         together(path, *steps, ("purge", "-"))
-        with SqliteStore(path, embedder=None) as store:
+        with SqliteStore(path) as store:
             assert state(store) in possible
         assert verify(path) == []
 
 
 def test_a_text_stored_while_a_folder_is_read_is_not_replaced(tmp_path, folders, monkeypatch):
     """A path that is taken between the look at a file and the commit stays the text's; the file is skipped."""
-    with SqliteStore(tmp_path / "store.db", embedder=None) as store:
+    with SqliteStore(tmp_path / "store.db") as store:
         write = store.write
 
         def late(prepared, **choices):
@@ -138,7 +138,7 @@ def test_a_text_stored_while_a_folder_is_read_is_not_replaced(tmp_path, folders,
 
 def test_whoever_may_not_wait_is_told_that_another_adds(tmp_path, folders):
     """A turn that is taken is a typed error after the time that was given; freed, it is free."""
-    with SqliteStore(tmp_path / "store.db", embedder=None) as store:
+    with SqliteStore(tmp_path / "store.db") as store:
         held, done = threading.Event(), threading.Event()
 
         def hold():

@@ -152,7 +152,7 @@ def test_a_path_may_itself_end_like_lines(brimful, tmp_path):
     """A stored path that is meant exactly comes before lines of another."""
     import brimful as library
 
-    with library.open(tmp_path / "odd.db", vectors=False) as engine:
+    with library.open(tmp_path / "odd.db") as engine:
         engine.add_text("log", "one\ntwo\n")
         engine.add_text("log:2", "three\nfour\n")
     assert brimful("get", "log:2", "--store", tmp_path / "odd.db").out == "three\nfour\n"
@@ -164,7 +164,7 @@ def test_names_and_texts_can_not_steer_a_terminal(tmp_path):
     """What a file is called or holds is written out where a person looks at it."""
     import brimful as library
 
-    with library.open(tmp_path / "evil.db", vectors=False) as engine:
+    with library.open(tmp_path / "evil.db") as engine:
         engine.add_text(HOSTILE_NAME, "# Red \x1b[31m\n\n" + HOSTILE_TEXT)
     for words in (("ls",), ("map",), ("get", HOSTILE_NAME)):
         code, shown = on_a_terminal(*words, "--store", tmp_path / "evil.db", NO_COLOR="1")

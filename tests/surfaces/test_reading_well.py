@@ -42,7 +42,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_a_function_is_shown_as_a_whole(tmp_path):
     """Not the end of one function and the beginning of the next: from `def` to its last line, in its class."""
-    with open_store(tmp_path, vectors=False) as engine:
+    with open_store(tmp_path) as engine:
         engine.add_text("tasks.py", TASKS)
         text = engine.context("how does asyncio cancel a task", budget=130, fill="relevant").text
     assert "    def cancel(self, msg=None):\n" in text
@@ -103,7 +103,7 @@ PRICES = (
 @pytest.mark.parametrize("budget", range(40, 80))
 def test_no_number_is_cut_and_no_small_budget_ends_inside_a_word(tmp_path, budget):
     """3. is not what 3.75 is: a window ends before a number or behind it, and where little is shown behind a word."""
-    with open_store(tmp_path, vectors=False) as engine:
+    with open_store(tmp_path) as engine:
         engine.add_text("tea.md", PRICES * 20)
         context = engine.context("price of tea from Assam", budget=budget)
     for window in context.windows:
@@ -114,7 +114,7 @@ def test_no_number_is_cut_and_no_small_budget_ends_inside_a_word(tmp_path, budge
 def test_a_small_budget_shows_no_half_of_a_row(tmp_path, budget):
     """Rows of a table are shown whole: half of one says something else."""
     rows = "product,price,country\n" + "".join(f"Blend {n},{n}.50,Country {n}\n" for n in range(60))
-    with open_store(tmp_path, vectors=False) as engine:
+    with open_store(tmp_path) as engine:
         engine.add_text("prices.csv", rows)
         context = engine.context("price of blend 30", budget=budget)
     for window in context.windows:
@@ -128,7 +128,7 @@ def test_a_window_begins_with_a_line_that_says_something(tmp_path, budget):
         f"## Step {n}\n\nTurn wheel {n}.\n\n```sh\nturn --wheel {n}\n```\n\nIt squeaks when wheel {n} is dry.\n\n"
         for n in range(40)
     )
-    with open_store(tmp_path, vectors=False) as engine:
+    with open_store(tmp_path) as engine:
         engine.add_text("wheels.md", page)
         for question in ("why does it squeak", "which wheel is dry", "wheel 7", "turn --wheel 12"):
             for window in engine.context(question, budget=budget).windows:
@@ -141,7 +141,7 @@ def test_a_window_does_not_begin_with_the_end_of_another_section(tmp_path):
     sections = "".join(
         f"## {title}\n\n{filler * 8}\n\n" for title in ("Sowing", "Pruning the roses", "Watering", "Harvest")
     )
-    with open_store(tmp_path, vectors=False) as engine:
+    with open_store(tmp_path) as engine:
         engine.add_text("garden.md", sections)
         context = engine.context("pruning the roses", budget=100, fill="relevant")
     assert context.windows[0].text.startswith("## Pruning the roses\n")
@@ -153,7 +153,7 @@ def test_a_window_of_code_does_not_begin_with_the_end_of_another_function(tmp_pa
     lines = "".join(f"    value_{n} = {n}\n" for n in range(28))
     code = "".join(f"def step_{n}(cup):\n{lines}\n    return value\n\n\n" for n in range(6))
     code += 'def pour_tea(cup, *, frozen=False):\n    """Pour tea into a frozen cup."""\n    return cup\n\n\n' + code
-    with open_store(tmp_path, vectors=False) as engine:
+    with open_store(tmp_path) as engine:
         engine.add_text("steps.py", code)
         context = engine.context("how is tea poured into a frozen cup", budget=budget)
     best = max(context.windows, key=lambda window: window.score)

@@ -356,7 +356,7 @@ def test_a_unit_below_a_heading_of_a_manual_is_found_by_it(tmp_path):
     """`exit status` stands in the heading alone; what stands below it comes first."""
     page = '.TH GREP 1\n.SH NAME\ngrep \\- print lines\n.SH "EXIT STATUS"\nNormally it is 0 if a line is selected.\n'
     other = ".TH GREP 1\n.SH OPTIONS\nNormally it is 0 if a line is selected.\n.SH SEE ALSO\negrep\n"
-    with brimful.open(tmp_path / "a.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "a.db") as engine:
         engine.add_text("a.1", other)
         engine.add_text("b.1", page)
         hits = engine.search("normally selected line exit status").hits

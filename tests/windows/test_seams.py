@@ -256,7 +256,7 @@ def test_seams_cost_a_few_per_cent(tmp_path):
     root = Path(__file__).parent.parent.parent
     pages = [Document(str(path.relative_to(root)), path.read_text()) for path in sorted(root.glob("docs/*.md"))]
     count = tokens_for("o200k_base").count
-    with open_store(tmp_path, vectors=False) as engine:
+    with open_store(tmp_path) as engine:
         engine.add_documents(pages)
         for budget in (500, 2_000):
             spent = trails = used = shown = 0

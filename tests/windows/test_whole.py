@@ -222,7 +222,7 @@ def test_a_head_is_shown_once_and_only_where_it_says_more_than_the_trail():
 
 def test_what_was_found_comes_before_heads(tmp_path):
     """A context shows the head of a long function above a gap, and never in place of the lines that were asked for."""
-    with open_store(tmp_path, vectors=False) as engine:
+    with open_store(tmp_path) as engine:
         engine.add_documents([HEADS])
         roomy = engine.context("step_100", budget=700).text
         assert "    @warm\n    def pour(\n        self,\n        cups: int,\n    ) -> int:\n" in roomy
@@ -236,7 +236,7 @@ def test_the_last_lines_of_a_function_are_not_lost_to_the_next_one(tmp_path):
     body = "".join(f"    if step == {number}:\n        prepare(step, {number})\n\n" for number in range(30))
     tail = '    for each in accepted:\n        warn(each)\n    raise Unidentified("cannot identify the walrus")\n\n\n'
     source = f"def open_file(step, accepted):\n{body}{tail}def close_file():\n    return None\n"
-    with open_store(tmp_path, vectors=False) as engine:
+    with open_store(tmp_path) as engine:
         engine.add_documents([Document("image.py", source)])
         for budget in (80, 120, 200):
             assert "cannot identify the walrus" in engine.context("identify walrus", budget=budget).text

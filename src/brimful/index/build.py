@@ -1,6 +1,6 @@
 """How do documents become a segment?
 
-Laid on one axis, cut into units by rules on bytes, their terms grouped, each unit with its code.
+Laid on one axis, cut into units by rules on bytes, their terms grouped.
 """
 
 from __future__ import annotations
@@ -8,19 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.index.embedders import StaticEmbedder
 from brimful.index.segments import Numbers, Postings
-from brimful.index.vectors import CODE_BYTES, Codes, TermVectors, codes_of, project, unit_codes
 from brimful.kernels import lines as kernels
 from brimful.kernels.lines import NEWLINES
-from brimful.kernels.terms import Members
 from brimful.text.kinds import Kind
 from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_in
 from brimful.text.markup import titles_of
@@ -39,10 +34,6 @@ from brimful.text.outline import (
 from brimful.text.records import json_cuts, row_starts
 from brimful.text.spans import back_to_code_point
 from brimful.text.terms import indexed_terms
-
-if TYPE_CHECKING:
-    from brimful.index.embedders import Embedder
-
 
 # ---- units: Where may the texts of a segment be cut? Units, sections and heads of many texts at once, by their bytes.
 #
@@ -346,7 +337,6 @@ class Segment:
     sections: Numbers
     heads: Heads
     postings: Postings
-    members: Members | None = None  # the terms of each unit
 
     @property
     def length(self) -> int:
@@ -399,42 +389,12 @@ def outline_extents(extents: list[Extent]) -> Outlined:
     return Outlined(padded, bases, divided.units, divided.sections, divided.heads)
 
 
-def index_terms(outlined: Outlined, *, multiplier: int | None = None, coded: bool = False) -> Segment:
-    """Find the terms of what is laid on an axis; whoever has hashed the texts may say what theirs are hashed with.
-
-    For units that will be coded also which terms each of them has.
-    """
-    terms = indexed_terms(outlined.padded, multiplier=multiplier, units=outlined.units if coded else None)
-    return Segment(*outlined, Postings(terms.names, terms.offsets, terms.starts), terms.members)
+def index_terms(outlined: Outlined, *, multiplier: int | None = None) -> Segment:
+    """Find the terms of what is laid on an axis; whoever has hashed the texts may say what theirs are hashed with."""
+    terms = indexed_terms(outlined.padded, multiplier=multiplier)
+    return Segment(*outlined, Postings(terms.names, terms.offsets, terms.starts))
 
 
 def build_segment(extents: Sequence[Extent]) -> Segment:
     """Lay extents on an axis and index them."""
     return index_terms(outline_extents(list(extents)))
-
-
-# ---- coding: Which code does each unit of a segment get?
-
-_UNITS_AT_ONCE = 1_024
-
-
-@cache
-def default_embedder() -> Embedder | None:
-    """The static table, one for the process, where the `semantic` extra is installed; else None."""
-    if find_spec("wordllama") is None:
-        return None
-    return StaticEmbedder()
-
-
-def code_units(segment: Segment, embedder: Embedder) -> Codes:
-    """The code of every unit, 32 bytes each: from the postings where vectors of terms add up, else from the text."""
-    if embedder.kind == "static":
-        return unit_codes(segment.postings, segment.units, cast("TermVectors", embedder), members=segment.members)
-    codes = np.zeros((len(segment.units), CODE_BYTES), np.uint8)
-    # A unit ends with its extent, one byte before the next one begins; what stands between is no text.
-    ends = np.append(segment.units[1:], segment.length).tolist()
-    texts = [segment.padded[start:end] for start, end in zip(segment.units.tolist(), ends, strict=True)]
-    for first in range(0, len(texts), _UNITS_AT_ONCE):
-        batch = [text.decode("utf-8", "replace") for text in texts[first : first + _UNITS_AT_ONCE]]
-        codes[first : first + len(batch)] = codes_of(project(embedder.embed(batch)))
-    return codes

@@ -26,8 +26,6 @@ from brimful.index.embedders import (
     Endpoint,
     EndpointEmbedder,
     Floats,
-    Kind,
-    StaticEmbedder,
     checked_rows,
     library,
     opened,
@@ -148,17 +146,16 @@ def _whole(scores: Sequence[float], count: int, *, who: str) -> list[int]:
 #     granite                       granite-embedding-30m-english, the model of the `neural` extra
 #     a folder                      a BERT model as sentence-transformers saves it
 #     sentence-transformers:NAME    a model that the user has, by the library of that name; fastembed:NAME likewise
-#     model2vec:FOLDER              a static table of that library
+#     model2vec:FOLDER              a model of that library
 #     openai:MODEL@BASE_URL         a server's /embeddings, Ollama's included; without a URL, OpenAI itself
-#     static                        the table of the `semantic` extra
 #     none                          nobody
-#     default                       granite where it is installed, else static where that is, else nobody
+#     default                       granite where it is installed, else nobody
 #
 # Whoever is named is asked for a vector at once, so that what is missing is told before anything is written. Nothing is
 # downloaded: libraries are told to use what is on this machine.
 
 _OPENAI_URL = "https://api.openai.com/v1"
-NAMES = ("default", "none", "granite", "static")
+NAMES = ("default", "none", "granite")
 _LIBRARIES = ("sentence-transformers", "fastembed", "model2vec", "openai")
 _RERANKERS = ("none", "cross-encoder", "rerank")
 
@@ -196,7 +193,7 @@ def check_embedder(name: str) -> None:
         raise ChoiceError(f"unknown embedder {name!r}; {suggest(name, NAMES + _LIBRARIES)}{_FORMS}")
 
 
-def late_embedder(name: str = "auto") -> Embedder | None:
+def chosen_embedder(name: str = "auto") -> Embedder | None:
     """Who reads the best places of a question: whoever is named, or else granite where it is installed.
 
     "auto" takes what BRIMFUL_EMBEDDER names.
@@ -235,16 +232,9 @@ def check_reranker(name: str) -> None:
 
 
 def _of_a_name(name: str) -> Embedder | None:
-    if name == "default":
-        from brimful.index.build import default_embedder
-
-        return BertEmbedder() if bert.is_installed() else default_embedder()
-    made: Mapping[str, Callable[[], Embedder | None]] = {
-        "none": lambda: None,
-        "granite": BertEmbedder,
-        "static": StaticEmbedder,
-    }
-    return made[name]()
+    if name == "none" or (name == "default" and not bert.is_installed()):
+        return None
+    return BertEmbedder()
 
 
 def _of_a_library(name: str) -> Embedder | None:
@@ -286,8 +276,6 @@ class LibraryEmbedder:
 
     Each text is read by itself: a batch is padded to its longest text, and that would show in the last bits.
     """
-
-    kind: Kind = "model"
 
     def __init__(self, library: str, model: str) -> None:
         self._library, self._model = library, model

@@ -15,7 +15,6 @@ from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, LongDocument, LongText,
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, Root, parts_of, root_of, walk
 from brimful.errors import DocumentError, StoreBusyError
-from brimful.index.build import default_embedder
 from brimful.ingest import Report
 from brimful.ingest.workers import (
     File,
@@ -179,11 +178,8 @@ class _Reading:
         What was written is let go of.
         """
         batches = _Batches(found, self._file)
-        embedder = self._store.embedder() if found else None
-        size = sum(batch.size for batch in found)
-        is_ours = embedder is None or embedder is default_embedder()  # another may want to stay in one thread
-        threads = threads_for(size, workers=self._settings.workers) if is_ours else 0
-        with closing(taken_in(batches, self._settings, embedder, threads=threads)) as indexed:
+        threads = threads_for(sum(waiting.size for waiting in found), workers=self._settings.workers)
+        with closing(taken_in(batches, self._settings, threads=threads)) as indexed:
             for number, batch in enumerate(batches):
                 taken = self._written(batch, next(indexed))
                 for file, outcome in zip(batch, taken.outcomes, strict=True):
@@ -207,7 +203,7 @@ class _Reading:
         elif isinstance(text, Skipped):
             self._note(found, Outcome([], [text]))
         else:
-            taken = self._written([file], index_batch([file], self._settings, self._store.embedder()))
+            taken = self._written([file], index_batch([file], self._settings))
             self._note(found, taken.outcomes[0])
 
     def _written(self, batch: Sequence[File], taken: Taken) -> Taken:
@@ -221,7 +217,7 @@ class _Reading:
                 lost = [file for file in left if error.paths.intersection(outcomes[file.origin].paths)]
                 outcomes.update((file.origin, _lost(file)) for file in lost)
                 left = [file for file in left if file not in lost]
-                last = index_batch(left, self._settings, self._store.embedder())
+                last = index_batch(left, self._settings)
                 outcomes.update(zip((file.origin for file in left), last.outcomes, strict=True))
             else:
                 break
@@ -359,7 +355,7 @@ def left_out(store: Store, place: str | os.PathLike[str], *, settings: SourceSet
             report.skip(Skipped(found.path, "special", "part of the store itself"))
         elif found.path not in known:
             file = File(found, "", f"{prefix}{found.path}")
-            for each in index_batch([file], settings, None).outcomes[0].skipped:
+            for each in index_batch([file], settings).outcomes[0].skipped:
                 report.skip(each)
     return report.skipped
 

@@ -15,7 +15,6 @@ from brimful.corpus.loaders import Loaded, load_file
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.corpus.sources import Found
 from brimful.errors import InputError
-from brimful.index.embedders import Embedder
 from brimful.kernels import cores
 from brimful.store.writing import (
     SEGMENT_BYTES,
@@ -61,12 +60,12 @@ def batches_of(found: Iterable[Found]) -> Iterator[list[Found]]:
     return together(found, attrgetter("size"), limit=SEGMENT_BYTES)
 
 
-def index_batch(files: Iterable[File], settings: SourceSettings, embedder: Embedder | None) -> Taken:
+def index_batch(files: Iterable[File], settings: SourceSettings) -> Taken:
     """Read files and index what they hold."""
     outcomes, entries = _read(files, settings)
     outlines = lay_out(entries)
     del entries  # the outlines have their text
-    return Taken(outcomes, index(outlines, embedder) if outlines.rows else None)
+    return Taken(outcomes, index(outlines) if outlines.rows else None)
 
 
 def _read(files: Iterable[File], settings: SourceSettings) -> tuple[list[Outcome], list[Entry]]:
@@ -135,12 +134,10 @@ def threads_for(size: int, *, workers: int | None) -> int:
     return 1 if size > _WORTH_BYTES and cores() > 1 else 0
 
 
-def taken_in(
-    batches: Iterable[Sequence[File]], settings: SourceSettings, embedder: Embedder | None, *, threads: int
-) -> Generator[Taken]:
+def taken_in(batches: Iterable[Sequence[File]], settings: SourceSettings, *, threads: int) -> Generator[Taken]:
     """What became of each batch; with threads, the next ones are read while one is indexed."""
     if not threads:
-        yield from (index_batch(batch, settings, embedder) for batch in batches)
+        yield from (index_batch(batch, settings) for batch in batches)
         return
     from concurrent.futures import ThreadPoolExecutor  # where nothing has changed, nobody needs it
 
@@ -152,7 +149,7 @@ def taken_in(
             outlines = lay_out(entries)
             del entries
             compress(outlines, meanwhile=lambda: _are_busy(waiting))  # else this thread would wait for the other
-            waiting.append((outcomes, pool.submit(index, outlines, embedder) if outlines.rows else None))
+            waiting.append((outcomes, pool.submit(index, outlines) if outlines.rows else None))
             if len(waiting) > threads:
                 yield _finished(*waiting.popleft())
         while waiting:

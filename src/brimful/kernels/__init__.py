@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -92,18 +91,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "find_defining": (_SIZE, (*(_AT,) * 5, _SIZE, _AT, _SIZE)),
     "count_runs": (_SIZE, (*(_AT,) * 5, _SIZE, _SIZE, _AT, _SIZE, _AT, _AT)),
     "weigh_scales": (_SIZE, (_AT, _SIZE, *(_AT,) * 6)),
-    "mean_likeness": (None, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _AT)),
-    "settle_units": (None, (_AT,) * 7),
-    "order_field": (_SIZE, (_SIZE, *(_AT,) * 8, _SIZE, _AT, _AT)),
+    "settle_units": (None, (_AT,) * 5),
+    "order_field": (_SIZE, (_SIZE, *(_AT,) * 7, _SIZE, _AT, _AT)),
     "weigh_rows": (None, (_AT, _SIZE, _AT, _AT, _REAL, _AT, _AT)),
-    "sum_rows": (None, (_AT, _AT, _AT, *(_SIZE,) * 4, _AT, _SIZE)),
-    "terms_of_units": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _SIZE, *(_AT,) * 4)),
-    "sum_units": (None, (_AT, _AT, _AT, *(_SIZE,) * 4, _AT, _AT)),
-    "score_codes": (None, (_AT, _SIZE, _AT, ctypes.c_int16, _AT)),
-    "can_be_wide": (_SIZE, ()),
-    "lay_out_codes": (None, (_AT, _SIZE, _AT)),
-    "near_codes": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _SIZE, _SIZE, _AT, _AT)),
-    "score_planes": (_SIZE, (_AT, _AT, _SIZE, _AT, *(_SIZE,) * 4, _AT)),
     "best_path": (_SIZE, ()),
     "pack_weights": (_SIZE, (_AT, _SIZE, _SIZE, _SIZE, _AT, _AT, _AT)),
     "room_for_tokens": (_SIZE, (_AT, _SIZE)),
@@ -126,7 +116,6 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "is_utf8": (_SIZE, (_AT, _SIZE)),
     "count_terms": (_SIZE, (_AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, *(_AT,) * 3)),
     "place_terms": (None, (_AT, _AT, _SIZE, *(_AT,) * 5)),
-    "place_members": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 4, _SIZE, *(_AT,) * 3)),
     "add_twins": (_SIZE, (_AT, _AT, _SIZE, *(_AT,) * 5)),
     "place_name": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "find_names": (None, (_AT, _AT, _SIZE, _AT, _AT, _SIZE, _AT, _AT)),
@@ -138,12 +127,6 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "index_tokens": (_SIZE, (_AT, _AT, _SIZE, _AT, _SIZE)),
     "count_tokens": (_SIZE, (_AT, _SIZE, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, *(_AT,) * 3)),
     "count_each": (None, (_AT, _AT, _SIZE, _AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, *(_AT,) * 3)),
-    "index_pairs": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT)),
-    "word_tokens": (
-        _SIZE,
-        (_AT, _AT, _AT, _SIZE, _AT, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, *(_AT,) * 5),
-    ),
-    "rank_letters": (None, (_AT, _AT, _SIZE, _SIZE, _AT, _SIZE, _AT, _SIZE, _AT)),
     "find_token": (_SIZE, (_AT, _SIZE, _AT, _AT, _SIZE, _SIZE, _AT, _SIZE)),
 }
 
@@ -185,45 +168,12 @@ def opened(path: Path) -> ctypes.CDLL:
     return found
 
 
-def is_wide(*, wide: bool) -> int:
-    """Whether wide instructions are wanted, and there."""
-    return int(wide and _can_be_wide())
-
-
-@cache
-def _can_be_wide() -> bool:
-    """Asked once: where the machine is a virtual one, a processor that says what it can do takes longer than a sum."""
-    return bool(library().can_be_wide())
-
-
 def cores() -> int:
     """How many processors this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:
         return os.cpu_count() or 1
-
-
-def in_halves(call: Callable[[int, int], None], count: int, *, least: int) -> None:
-    """Call for the numbers from 0 to `count`, for both halves at the same time where there are so many and two cores.
-
-    Kernels let go of the interpreter's lock. What is made must not depend on where the halves meet.
-
-    >>> made = []
-    >>> in_halves(lambda first, last: made.extend(range(first, last)), 5, least=2)
-    >>> sorted(made)
-    [0, 1, 2, 3, 4]
-    """
-    half = count // 2 if count >= least and cores() > 1 else 0
-    if not half:
-        call(0, count)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # a question does without it
-
-    with ThreadPoolExecutor(1) as beside:
-        other = beside.submit(call, half, count)
-        call(0, half)
-        other.result()
 
 
 def numbers_of(values: NDArray[Any]) -> Numbers:

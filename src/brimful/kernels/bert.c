@@ -189,20 +189,18 @@ static rooms lay_out(const model *of, int64_t count, uintptr_t *at)
 #include "bert_layers.h"
 #endif
 
-extern int64_t can_be_wide(void); /* planes.c */
-
 /* The best way for this processor and what runs on it; those before it can be gone too. */
 EXPORT int64_t best_path(void)
 {
 #if HAS_WIDE
     unsigned a, b, c, d, low, high;
     const unsigned needed = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
-    if (!can_be_wide())
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_AVX))
         return PLAIN;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    if ((low & 0xe6) != 0xe6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
-        return AVX2;
-    return (b & needed) == needed && c & bit_AVX512VNNI ? VNNI : AVX2;
+    if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))
+        return PLAIN;
+    return (low & 0xe6) == 0xe6 && (b & needed) == needed && c & bit_AVX512VNNI ? VNNI : AVX2;
 #else
     return PLAIN;
 #endif

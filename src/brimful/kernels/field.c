@@ -142,39 +142,6 @@ EXPORT int64_t weigh_scales(const weighing *asked, int64_t first_ones, uint8_t *
     return made;
 }
 
-/* The mean of the values of each unit and its surroundings, rounded down. */
-static void mean_around(const int64_t *values, int64_t units, const int64_t *firsts, const int64_t *lasts, int64_t reach,
-                        int64_t *means)
-{
-    sum_around(values, units, lasts, reach, means);
-    for (int64_t at = 0; at < units; at++) {
-        int64_t low = at - reach > firsts[at] ? at - reach : firsts[at], high = at + reach < lasts[at] ? at + reach : lasts[at];
-        int64_t count = high - low + 1, mean = means[at] / count;
-        means[at] = mean - (means[at] % count < 0);
-    }
-}
-
-/* How alike units are in meaning, and in `around` how alike their surroundings are on average. One of which nothing is
- * known is as little alike as any is, and no more than 0. `sums` gets the sum and that of the squares, of both. */
-EXPORT void mean_likeness(int64_t *alike, int64_t units, const int64_t *firsts, const int64_t *lasts, int64_t reach,
-                          int64_t nothing, int64_t *around, int64_t *sums)
-{
-    int64_t least = 0;
-    for (int64_t at = 0; at < units; at++)
-        if (alike[at] != nothing && alike[at] < least)
-            least = alike[at];
-    for (int64_t at = 0; at < units; at++)
-        alike[at] = alike[at] == nothing ? least : alike[at];
-    mean_around(alike, units, firsts, lasts, reach, around);
-    memset(sums, 0, 4 * sizeof *sums);
-    for (int64_t at = 0; at < units; at++) {
-        sums[0] += alike[at];
-        sums[1] += alike[at] * alike[at];
-        sums[2] += around[at];
-        sums[3] += around[at] * around[at];
-    }
-}
-
 /* What speaks for a unit: a number for each, or for each row of documents. */
 typedef struct {
     const double *values;
@@ -182,9 +149,8 @@ typedef struct {
     int64_t by_row;
 } added_signal;
 
-/* Units with all that speaks for them. `alike` and `around` are NULL where nothing is known of meaning; `totals` are the
- * sums and the spreads of both. `favour` says how many thousandths each row counts, `allowed` whether it may be shown;
- * NULL where they all count the same. */
+/* Units with all that speaks for them. `favour` says how many thousandths each row counts, `allowed` whether it may be
+ * shown; NULL where they all count the same. */
 typedef struct {
     int64_t units, documents;
     const int64_t *firsts, *lasts, *rows;
@@ -192,23 +158,15 @@ typedef struct {
     const double *by_document;
     int64_t signals;
     const added_signal *given;
-    const int64_t *alike, *around, *totals;
     const int64_t *favour;
     const uint8_t *allowed;
-    double known, meaning, spread, document_meaning;
+    double known, spread;
 } settling;
 
-static inline double standing_out(int64_t value, int64_t count, const int64_t *totals)
-{
-    int64_t above = value * count - totals[0];
-    return (double)(above > 0 ? above : 0) / (double)totals[1];
-}
-
-/* Add all that speaks for each unit to what it is worth by its words, in `lexical`; what is alike in meaning comes on
- * top, in `semantic`, and neighbours share some of it. `scores` gets that in millionths, `whole` what each document is
- * worth by itself and by its best unit. `total` has room for a number a unit, `best` for one a document. */
-EXPORT void settle_units(const settling *asked, double *lexical, double *semantic, double *total, double *best,
-                         int64_t *scores, int64_t *whole)
+/* Add all that speaks for each unit to what it is worth by its words, in `lexical`; neighbours share some of it. `scores`
+ * gets that in millionths, `whole` what each document is worth by itself and by its best unit. `best` has room for a
+ * number a document. */
+EXPORT void settle_units(const settling *asked, double *lexical, double *best, int64_t *scores, int64_t *whole)
 {
     int64_t units = asked->units;
     for (int64_t number = 0; number < asked->signals; number++) {
@@ -219,20 +177,14 @@ EXPORT void settle_units(const settling *asked, double *lexical, double *semanti
     memset(best, 0, (size_t)asked->documents * sizeof *best);
     for (int64_t at = 0; at < units; at++) {
         int64_t row = asked->rows[at];
-        double alike = 0.0;
-        if (asked->alike)
-            alike = asked->meaning * (standing_out(asked->alike[at], units, asked->totals) +
-                                      standing_out(asked->around[at], units, asked->totals + 2));
         lexical[at] = lexical[at] * asked->known;
-        semantic[at] = alike;
-        total[at] = lexical[at] + alike;
-        double shown = lexical[at] + asked->document_meaning * alike;
-        best[row] = shown > best[row] ? shown : best[row];
+        best[row] = lexical[at] > best[row] ? lexical[at] : best[row];
     }
     for (int64_t at = 0; at < units; at++) {
-        double worth = total[at];
+        double worth = lexical[at];
         if (!asked->records[asked->rows[at]]) {
-            double before = at > asked->firsts[at] ? total[at - 1] : 0.0, after = at < asked->lasts[at] ? total[at + 1] : 0.0;
+            double before = at > asked->firsts[at] ? lexical[at - 1] : 0.0;
+            double after = at < asked->lasts[at] ? lexical[at + 1] : 0.0;
             worth = worth + asked->spread * (before + after);
         }
         if (asked->favour)
@@ -314,11 +266,11 @@ static void sink(const int64_t *rows, const int64_t *offsets, int64_t *heap, int
 }
 
 /* The units that are worth anything, or are among the places in `extra`, the best first; of equal ones by path and place.
- * `out` gets six columns of `count` numbers, of which the first so many are set: its place, its number, its row, its score
- * and what words and meaning are worth, in millionths. `room` is for a number a unit. Returns how many there are. */
+ * `out` gets five columns of `count` numbers, of which the first so many are set: its place, its number, its row, its
+ * score and what words are worth, in millionths. `room` is for a number a unit. Returns how many there are. */
 EXPORT int64_t order_field(int64_t count, const int64_t *numbers, const int64_t *rows, const int64_t *offsets,
-                           const int64_t *lasts, const int64_t *scores, const double *lexical, const double *semantic,
-                           const int64_t *extra, int64_t extras, int64_t *room, int64_t *out)
+                           const int64_t *lasts, const int64_t *scores, const double *lexical, const int64_t *extra,
+                           int64_t extras, int64_t *room, int64_t *out)
 {
     int64_t runs = 0, made = 0, *order = out, *kept = out + count;
     for (int64_t at = 0; at < count; at++)
@@ -346,7 +298,6 @@ EXPORT int64_t order_field(int64_t count, const int64_t *numbers, const int64_t 
         out[2 * count + place] = rows[at];
         out[3 * count + place] = scores[at];
         out[4 * count + place] = (int64_t)rounded(lexical[at] * 1000000.0);
-        out[5 * count + place] = (int64_t)rounded(semantic[at] * 1000000.0);
     }
     return made;
 }

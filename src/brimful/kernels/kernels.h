@@ -18,20 +18,6 @@
 #define EXPORT __attribute__((visibility("default")))
 #endif
 
-/* A loop that is compiled twice, the second time for processors with wider registers: `INLINED` stands before what it
- * does, `WIDE` before the function that does it so; whoever calls asks can_be_wide first. */
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define HAS_WIDE 1
-#define WIDE __attribute__((target("avx2")))
-#else
-#define HAS_WIDE 0
-#endif
-#if defined(__GNUC__) || defined(__clang__)
-#define INLINED static inline __attribute__((always_inline))
-#else
-#define INLINED static inline
-#endif
-
 /* The eight bytes that begin here as a number, the first one lowest, whatever the machine. */
 static inline uint64_t word_at(const uint8_t *at)
 {

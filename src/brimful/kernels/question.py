@@ -437,29 +437,6 @@ class ScaledUnits(NamedTuple):
     covered: float  # what the words are worth that the unit with most of them has near it
 
 
-class Likeness(NamedTuple):
-    """How alike units and their surroundings are to a question, with sums that say how far one stands out."""
-
-    alike: Numbers
-    around: Numbers
-    sums: list[int]  # of the first and of its squares, of the second and of its squares
-
-
-def mean_likeness(alike: Numbers, chosen: ChosenUnits, *, reach: int, nothing: int) -> Likeness:
-    """How alike each unit is, and on average its surroundings; `nothing` is one of which nothing is known.
-
-    Such a one is as little alike as any, and no more than 0.
-    """
-    alike, units = np.array(alike, np.int64), len(chosen.units)
-    if len(alike) != units or reach < 0:
-        raise ValueError(f"{units} units need as many numbers, and a reach from 0 on")
-    around, sums = np.empty(units, np.int64), np.empty(4, np.int64)
-    runs = (address_of(chosen.placed[5]), address_of(chosen.placed[6]))
-    given = (address_of(alike), units, *runs, reach, nothing)
-    library().mean_likeness(*given, address_of(around), address_of(sums))
-    return Likeness(alike, around, sums.tolist())
-
-
 class Signal(NamedTuple):
     """What speaks for units beside their words, and how much it counts."""
 
@@ -505,7 +482,6 @@ class _SettledUnits(NamedTuple):
     """What units and documents are worth with all that speaks for them."""
 
     lexical: Reals
-    semantic: Reals
     scores: Numbers  # in millionths
     documents: Numbers  # in millionths, by row
 
@@ -517,40 +493,30 @@ def settle_units(
     signals: Sequence[Signal],
     *,
     documents: Reals,
-    likeness: Likeness | None,
-    spreads: tuple[int, int],
     known: float,
-    meaning: float,
     spread: float,
-    document_meaning: float,
     favour: Numbers | None,
     allowed: NDArray[np.bool_] | None,
 ) -> _SettledUnits:
-    """Words and signals added up, times what is `known` of a question, and likeness in meaning on top of it.
+    """Words and signals added up, times what is `known` of a question.
 
-    `spreads` are what the likeness of units and of their surroundings is divided by where it stands out. A unit that is
-    no record gets a share of its neighbours' (`spread`). A document is worth what it is as a whole, and its best unit,
-    in which likeness counts `document_meaning`; `favour` says how many thousandths each counts, `allowed` whether it is
-    shown.
+    A unit that is no record gets a share of its neighbours' (`spread`). A document is worth what it is as a whole, and
+    its best unit; `favour` says how many thousandths each counts, `allowed` whether it is shown.
     """
     corpus, room, units = words.corpus, words.room, len(chosen.units)
     for each in signals:
         if each.values.dtype != np.float64 or each.values.shape != (corpus.documents if each.by_row else units,):
             raise ValueError("a signal says something of every unit, or of every document")
-    if len(lexical) != units or len(documents) != corpus.documents or min(spreads) < 1:
+    if len(lexical) != units or len(documents) != corpus.documents:
         raise ValueError("every unit and every document needs its worth")
     for some in (favour, allowed):
         if some is not None and len(some) != corpus.documents:
             raise ValueError("every document needs its favour")
-    if likeness is not None and len(likeness.alike) != units:
-        raise ValueError("every unit needs its likeness")
     values = [np.ascontiguousarray(each.values) for each in signals]
     said = [_as_words(address_of(own), each.share, each.by_row) for own, each in zip(values, signals, strict=True)]
     given = np.array(said or [(0, 0, 0)], np.uint64)
     favour = None if favour is None else numbers_of(favour)
     allowed = None if allowed is None else np.ascontiguousarray(allowed, np.bool_)
-    sums = (0, 0, 0, 0) if likeness is None else likeness.sums
-    totals = np.array([sums[0], spreads[0], sums[2], spreads[1]], np.int64)
     _, _, _, rows, _, firsts, lasts = chosen.placed
     asked = np.array(
         [
@@ -559,36 +525,29 @@ def settle_units(
             *addresses_of(firsts, lasts, rows, corpus.records, documents),
             len(signals),
             address_of(given),
-            0 if likeness is None else address_of(likeness.alike),
-            0 if likeness is None else address_of(likeness.around),
-            address_of(totals),
             0 if favour is None else address_of(favour),
             0 if allowed is None else address_of(allowed),
-            *np.array([known, meaning, spread, document_meaning], np.float64).view(np.uint64).tolist(),
+            *np.array([known, spread], np.float64).view(np.uint64).tolist(),
         ],
         np.uint64,
     )
     made, best = (
-        room.array("settled", (3, units), np.float64),
+        room.array("settled", (units,), np.float64),
         room.array("best_units", (corpus.documents,), np.float64),
     )
-    made[0] = lexical
+    made[:] = lexical
     scores, whole = room.array("scores", (units,), np.int64), np.empty(corpus.documents, np.int64)  # the second stays
-    at = address_of(made)
-    library().settle_units(address_of(asked), at, at + 8 * units, at + 16 * units, *addresses_of(best, scores, whole))
-    return _SettledUnits(made[0], made[1], scores, whole)
+    library().settle_units(address_of(asked), *addresses_of(made, best, scores, whole))
+    return _SettledUnits(made, scores, whole)
 
 
-def order_field(
-    words: AskedWords, chosen: ChosenUnits, scores: Numbers, lexical: Reals, semantic: Reals, extra: Numbers
-) -> Numbers:
+def order_field(words: AskedWords, chosen: ChosenUnits, scores: Numbers, lexical: Reals, extra: Numbers) -> Numbers:
     """The units that are worth anything, and those at the places `extra`, the best first; equal ones by path and place.
 
-    Six rows: places among the chosen, units, documents, scores, and what words and meaning are worth in millionths.
-    These stay.
+    Five rows: places among the chosen, units, documents, scores, and what words are worth in millionths. These stay.
     """
     units, scores, extra = len(chosen.units), numbers_of(scores), numbers_of(extra)
-    if {len(scores), len(lexical), len(semantic)} != {units}:
+    if not len(scores) == len(lexical) == units:
         raise ValueError(f"{units} units need as many scores")
     if units and max(-int(scores.min()), int(scores.max())) > _MOST_SCORE:
         raise ValueError("a score must be below 2 to the 61")
@@ -596,11 +555,11 @@ def order_field(
         raise ValueError(f"there are {units} units")
     _, _, _, rows, offsets, _, lasts = chosen.placed
     made, room = (
-        words.room.array(name, (size,), np.int64) for name, size in (("ordered", 6 * units), ("order", units))
+        words.room.array(name, (size,), np.int64) for name, size in (("ordered", 5 * units), ("order", units))
     )
-    columns = (chosen.units, rows, offsets, lasts, scores, lexical, semantic, extra)
+    columns = (chosen.units, rows, offsets, lasts, scores, lexical, extra)
     count = library().order_field(units, *addresses_of(*columns), len(extra), address_of(room), address_of(made))
-    return made.reshape(6, units)[:, :count].copy()
+    return made.reshape(5, units)[:, :count].copy()
 
 
 def _measures(saturation: float, length: float) -> Reals:

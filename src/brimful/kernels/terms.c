@@ -358,37 +358,6 @@ EXPORT void place_terms(const int32_t *starts, const int32_t *numbers, int64_t c
     }
 }
 
-/* Which terms stand in which unit, each once, in the order of the text: unit u begins at units[u], and its members end at
- * bounds[u]. Clumps and their terms are those of place_terms. `seen` has -1 for each term, `members` room for a number
- * a place. Places before the first unit are in none. Returns how many members there are, or -1 where places do not
- * ascend. */
-EXPORT int64_t place_members(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,
-                             const int32_t *terms, const int32_t *inside, const int64_t *units, int64_t many,
-                             int32_t *seen, int64_t *bounds, int32_t *members)
-{
-    int64_t unit = -1, made = 0, before = 0;
-    for (int64_t at = 0; at < count; at++) {
-        if (at + AT_ONCE < count)
-            __builtin_prefetch(rows + numbers[at + AT_ONCE]);
-        for (int32_t row = rows[numbers[at]]; row < rows[numbers[at] + 1]; row++) {
-            int64_t place = (int64_t)starts[at] + inside[row];
-            if (place < before)
-                return -1;
-            before = place;
-            for (; unit + 1 < many && units[unit + 1] <= place; unit++)
-                if (unit >= 0)
-                    bounds[unit] = made;
-            if (unit < 0 || seen[terms[row]] == unit)
-                continue;
-            seen[terms[row]] = (int32_t)unit;
-            members[made++] = terms[row];
-        }
-    }
-    for (unit = unit < 0 ? 0 : unit; unit < many; unit++)
-        bounds[unit] = made;
-    return made;
-}
-
 /* Where the name ends that begins at `at`: at its newline. */
 static inline int64_t name_end(const uint8_t *text, int64_t size, int64_t at)
 {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from blake3 import blake3
@@ -144,20 +143,13 @@ def join_strings(
     return joined.tobytes(), bounds
 
 
-class Members(NamedTuple):
-    """Which terms stand in which unit, each once: those of unit u end at `bounds[u]`, where those of the next begin."""
-
-    bounds: Numbers
-    terms: Places
-
-
 def place_terms(
-    clumps: Clumps, bounds: Places, origins: Places, terms: Places, *, named: int, units: Numbers | None = None
-) -> tuple[Numbers, Places, Members | None]:
+    clumps: Clumps, bounds: Places, origins: Places, terms: Places, *, named: int
+) -> tuple[Numbers, Places]:
     """Where each of so many terms stands: from `offsets[t]` on in the places are those of term t, ascending.
 
     The different clumps lie one after the other, number i from `bounds[i]` on; in them stand terms, row by row where
-    (`origins`, ascending) and which. With units, by where each begins in the text, also which terms each has.
+    (`origins`, ascending) and which.
     """
     starts, numbers = places_of(clumps.starts), places_of(clumps.strings.numbers)
     bounds, inside, terms = places_of(bounds), places_of(origins).copy(), places_of(terms)
@@ -181,18 +173,7 @@ def place_terms(
     cursors, places = places_of(offsets), np.empty(total, np.int32)
     given_too = [each.ctypes.data for each in (rows, terms, inside, cursors, places)]
     library().place_terms(starts.ctypes.data, numbers.ctypes.data, len(starts), *given_too)
-    if units is None:
-        return offsets, places, None
-    units, seen = numbers_of(units), np.full(named, -1, np.int32)
-    if (units[1:] < units[:-1]).any():
-        raise ValueError("units must ascend")
-    ends, members = np.empty(len(units), np.int64), np.empty(total, np.int32)
-    given_units = (units.ctypes.data, len(units), seen.ctypes.data, ends.ctypes.data, members.ctypes.data)
-    clumped = (starts.ctypes.data, numbers.ctypes.data, len(starts), rows.ctypes.data, terms.ctypes.data)
-    made = library().place_members(*clumped, inside.ctypes.data, *given_units)
-    if made < 0:
-        raise ValueError("clumps and the terms in them must ascend")
-    return offsets, places, Members(ends, members[:made])  # what is behind them was never written to
+    return offsets, places
 
 
 def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) -> tuple[Places, Places]:

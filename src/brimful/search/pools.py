@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Final, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brimful.corpus.documents import Hit
 from brimful.errors import InputError
-from brimful.index.vectors import TermVectors
 from brimful.search.columns import CorpusColumns
 from brimful.search.search import Found, search
 from brimful.search.terms import Words, is_common, is_stop_word
@@ -91,7 +89,7 @@ def _terms(text: str) -> tuple[bytes, ...]:
 # ---- related: Which terms belong to this one, though nobody asked for them?
 #
 # Five for each term of a question fill the related pool (085b §5.5): the user's synonyms first, then terms that keep
-# its company in the corpus far oftener than chance, those with a vector near its own before others.
+# its company in the corpus far oftener than chance.
 
 _MOST_RELATED: Final = 5
 MOST_UNITS: Final = 200
@@ -103,8 +101,6 @@ _LEAST_RATIO: Final = 10_000
 _LEAST_UNITS = 2
 _LEAST_LETTERS = 3
 _OFTENER = 2  # times as often as elsewhere
-_FUSION, _FUSION_RANK = 1_000_000, 60  # ruling 11
-_FINE = 10_000
 
 How = Literal["synonym", "company"]
 
@@ -117,13 +113,6 @@ class Units(Protocol):
 
     def text(self, unit: int) -> bytes:
         """What a unit says."""
-
-
-class _RelatedVectors(Protocol):
-    """Vectors of terms in whole numbers, as `index.embedders.StaticEmbedder` has them."""
-
-    def vectors_of(self, names: Sequence[bytes], /) -> NDArray[np.int8]:
-        """One row for each term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +139,6 @@ def related_terms(
     total: int,
     most: int = _MOST_RELATED,
     languages: Sequence[str] = (),
-    vectors: _RelatedVectors | None = None,
     synonyms: Synonyms | None = None,
 ) -> tuple[Related, ...]:
     """The terms that belong to this one, the closest first; `total` is the number of all occurrences of all terms.
@@ -158,11 +146,9 @@ def related_terms(
     Forms of the term itself and common words are not among them.
     """
     given = (synonyms or {}).get(term, ())[:most]
-    found = [Related(each, "synonym", _FUSION) for each in given]
+    found = [Related(each, "synonym", 0) for each in given]
     if len(found) < most:
         scores = _company(term, units, words, total=total, languages=languages)
-        if vectors is not None:
-            scores = _fused(term, scores, vectors)
         ranked = sorted((-score, name) for name, score in scores.items() if (name,) not in given)
         found += [Related((name,), "company", -score) for score, name in ranked[: most - len(found)]]
     return tuple(found)
@@ -232,31 +218,6 @@ def likelihood_ratio(here: int, read: int, elsewhere: int, rest: int) -> int:
         count * math.log(count * all_read / (size * both)) for count, size in ((here, read), (elsewhere, rest)) if count
     )
     return round(2_000 * ratio)
-
-
-def _fused(term: bytes, scores: dict[bytes, int], vectors: _RelatedVectors) -> dict[bytes, int]:
-    """Both orders in one: by company and by vectors, each by rank; equals share theirs (ruling 11)."""
-    names = sorted(scores)
-    alike = dict(zip(names, _likeness(vectors.vectors_of([term, *names])), strict=True))
-    fused = dict.fromkeys(names, 0)
-    for order in (scores, alike):
-        ranks: dict[int, int] = {}
-        for rank, score in enumerate(sorted(order.values(), reverse=True), start=1):
-            ranks.setdefault(score, rank)
-        for name in names:
-            fused[name] += _FUSION // (_FUSION_RANK + ranks[order[name]])
-    return fused
-
-
-def _likeness(rows: NDArray[np.int8]) -> list[int]:
-    """The cosine of the first row with each other one, in ten-thousandths, in whole numbers."""
-    wide = rows.astype(np.int64)
-    products = (wide[1:] @ wide[0]).tolist()
-    squares = (wide * wide).sum(axis=1).tolist()
-    return [
-        product * _FINE // max(math.isqrt(square * squares[0]), 1)
-        for product, square in zip(products, squares[1:], strict=True)
-    ]
 
 
 # ---- pools: Who gets which share of the budget? Seventy for the question's words, thirty for related ones (085b §5.5).
@@ -332,9 +293,7 @@ def _by_word(columns: CorpusColumns, found: Found, hits: Sequence[Hit]) -> list[
     return [tuple(shared[word]) for word in words if word in shared]
 
 
-def related_to(
-    columns: CorpusColumns, found: Found, *, vectors: TermVectors | None = None, synonyms: Synonyms | None = None
-) -> tuple[Related, ...]:
+def related_to(columns: CorpusColumns, found: Found, *, synonyms: Synonyms | None = None) -> tuple[Related, ...]:
     """Five related terms for each word of the question, each once, and none that the question has."""
     asked = {asked.term for asked in found.query.terms}
     gathered: dict[tuple[bytes, ...], Related] = {}
@@ -347,7 +306,6 @@ def related_to(
             columns,
             total=max(columns.length // _BYTES_PER_WORD, 1),
             languages=columns.languages,
-            vectors=vectors,
             synonyms=synonyms,
         ):
             if not asked.intersection(each.terms):

@@ -221,3 +221,17 @@ def _decide(reading: Reading, missing: Sequence[Missing]) -> bool:
     languages = columns.languages or (("en",) if columns.length < _FEW_NOTES else ())
     own = max((counts.get(language, 0) for language in languages), default=-1)
     return max(counts.values(), default=0) <= own
+
+
+def wording(query: Query, repairs: Sequence[Correction]) -> str:
+    """The question as text: without operators and what they exclude, and with the words that were meant."""
+    instead = {each.word: each.term for each in reversed(repairs)}
+    content = query.text.encode("utf-8", "replace")
+    wholes = [asked for asked in query.terms if not asked.is_part]
+    if query.has_operators:
+        words = [instead.get(asked.term, content[asked.start : asked.end]) for asked in wholes]
+        return b" ".join(words).decode("utf-8", "replace")
+    for asked in reversed(wholes):
+        if asked.term in instead:
+            content = content[: asked.start] + instead[asked.term] + content[asked.end :]
+    return content.decode("utf-8", "replace")

@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 
 from brimful.corpus.documents import Hit
 from brimful.index.segments import Numbers
-from brimful.index.vectors import TermVectors, best_of_all
-from brimful.search.columns import NO_WORD, CorpusColumns, Ids, following, literal
+from brimful.search.columns import NO_WORD, CorpusColumns, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
 from brimful.search.late import LateEncoder, ReadReport, read_again, read_late
-from brimful.search.meaning import QuestionVectors, meaning_of, wording
 from brimful.search.mentions import DateAsked, dates_in, frames_in, messages_in, options_in, places_of
 from brimful.search.priors import SOURCE, TRANSLATION
 from brimful.search.query import Query, narrowed, parse_query, rarest
-from brimful.search.reading import MOST_DECIDING, Missing, Reading, lacking, missing_words, named_as_missing
+from brimful.search.reading import MOST_DECIDING, Missing, Reading, lacking, missing_words, named_as_missing, wording
 from brimful.search.signals import idf, repeats
 from brimful.search.spelling import Correction, corrections
 from brimful.search.terms import (
@@ -95,9 +93,6 @@ _END_SHARE = (1, 2)
 """Relevance ends where a hit is worth less than this share of the best one."""
 _AGAIN = 3
 """What a unit counts that says again what others have said: one of so many parts."""
-_MOST_COMPARED = 1 << 20
-"""Units of a corpus whose codes are all compared with a question (some 150 MB of text); of a larger one, those of the
-places that have its words."""
 _LEAST_PART = 3
 """Characters of a part of a word that means the same elsewhere."""
 _LETTERS_AND_DIGITS = re.compile(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
@@ -153,8 +148,6 @@ class Understood:
     repairs: tuple[Correction, ...] = ()
     term_hits: Sequence[TermHits] = ()
     missing: Sequence[Missing] = ()
-    meaning: Numbers | None = None
-    near: Ids | None = None
     as_read: str = ""
     recent_days: int | None = None
     late: LateEncoder | None = None
@@ -175,7 +168,6 @@ def understand(
     question: str | Query,
     *,
     settings: FieldSettings | None = None,
-    vectors: TermVectors | QuestionVectors | None = None,
     repair: bool = True,
     recent_days: int | None = None,
     within: Query | None = None,
@@ -194,8 +186,6 @@ def understand(
     model; `reranker` puts the very best in order.
     """
     settings = settings or FieldSettings()
-    if isinstance(vectors, QuestionVectors) and settings.meaning:
-        settings = replace(settings, meaning=settings.model_meaning)
     query = parse_query(question, operators=operators) if isinstance(question, str) else question
     query = rarest(query if filters is None else narrowed(query, filters), columns.census, most=MOST_WORDS)
     columns.snapshot.expect_terms([each.term for each in query.terms])
@@ -206,9 +196,7 @@ def understand(
     reading, forms = Reading(columns, query), _forms(columns, query)
     repairs = corrections(query, columns, columns.spellings, languages=columns.languages, forms=forms) if repair else ()
     dates = dates_in(query.text, languages=columns.languages)
-    meaning = meaning_of(query, repairs, vectors) if vectors is not None and settings.meaning else None
     term_hits = [*_term_hits(reading, forms, repairs, settings), *_dated(columns, dates)]
-    near = _near(columns, meaning, settings, allowed)
     missing = missing_words(reading, forms, repairs)
     as_read = wording(query, repairs)
     return Understood(
@@ -219,8 +207,6 @@ def understand(
         repairs,
         term_hits,
         missing,
-        meaning,
-        near,
         as_read,
         recent_days,
         late,
@@ -272,7 +258,7 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, ReadReport | None]:
 
 
 def _by_words(asked: Understood, settings: FieldSettings, blocks: int, favour: Numbers | None) -> Field:
-    """Every place of so many blocks with its worth by words and static codes; definitions thrice if they are meant."""
+    """Every place of so many blocks with its worth by words; definitions thrice if they are meant."""
     reading = asked.reading
     if reading.where:
         settings = replace(settings, definition=3 * settings.definition)
@@ -286,8 +272,6 @@ def _by_words(asked: Understood, settings: FieldSettings, blocks: int, favour: N
         sequence=_sequence(reading.query, asked.term_hits),
         pointed_at=places_of(reading.columns, frames_in(reading.query.text)),
         lacking=sum(each.worth for each in asked.missing),
-        meaning=asked.meaning,
-        extra=asked.near,
     )
 
 
@@ -365,15 +349,6 @@ def _side_by_side(columns: CorpusColumns, query: Query) -> dict[bytes, list[Form
         if run := longest_run(parts, stands):
             found[asked.term] = [Form(run, "split", ASKED_WEIGHTS.split)]
     return found
-
-
-def _near(
-    columns: CorpusColumns, meaning: Numbers | None, settings: FieldSettings, allowed: NDArray[np.bool_] | None
-) -> Ids:
-    """The units whose codes are nearest to what the question means; none where nothing is known of it."""
-    if meaning is None or not meaning.any() or not settings.near_candidates or len(columns) > _MOST_COMPARED:
-        return np.zeros(0, np.int64)
-    return columns.nearest(meaning, limit=settings.near_candidates, allowed=allowed)
 
 
 def _dated(columns: CorpusColumns, dates: Sequence[DateAsked]) -> list[TermHits]:
@@ -556,7 +531,6 @@ def _said_once(columns: CorpusColumns, field: Field, settings: FieldSettings) ->
 def _documents(columns: CorpusColumns, field: Field, limit: int) -> tuple[tuple[str, float], ...]:
     """The best documents, those of the same worth by path."""
     rows = np.flatnonzero(field.documents > 0)
-    rows = rows[best_of_all(field.documents[rows], limit)]
     best = rows[np.argsort(-field.documents[rows], kind="stable")[:limit]]
     worth = field.documents[best].tolist()
     return tuple((columns.documents.paths[row], each / MILLION) for row, each in zip(best.tolist(), worth, strict=True))

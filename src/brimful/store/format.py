@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -97,9 +97,8 @@ def is_store(file: Path) -> bool:
 
 
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
-TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS, CODES, EXTENTS, CARDS, LITTLE, WORDS = range(11)
-BLOB_CODES = 256
-"""Unit codes in a blob."""
+TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS = range(6)
+EXTENTS, CARDS, LITTLE, WORDS = range(7, 11)  # 6 was that of unit codes, until "vectors 1"
 _KIND_BITS, _PLACE_BITS = 4, 28
 _NO_TEXT = (
     "a text in the store's tables is not what was written: it is no UTF-8 any more; "
@@ -487,10 +486,8 @@ class Room:
 _TIMES, _FLOOR_BYTES = 64, 64 << 20
 """All columns of a store, unpacked, are smaller than so many times its file and so many bytes: a document that has an
 extent and a card has a row, a heading has its words' positions. Who says more was not written by this program."""
-_BLOBS_AT_ONCE = 256
-_BLOBS_TOGETHER = 8  # of codes: few enough for memory that is used again and again
 _KEPT_BYTES, _MOST_KEPT_BYTES = 20 << 20, 64 << 20
-"""Of blocks, pages, sections and codes together, unpacked as they are read."""
+"""Of blocks, pages and sections together, unpacked as they are read."""
 
 
 def kept_bytes_of(store_bytes: int) -> int:
@@ -612,18 +609,6 @@ class BlobReader:
     def _read_cuts(self, key: int) -> Cuts:
         column = unpack_sorted(self.blob(key))
         return column.astype(np.uint32) if not len(column) or int(column[-1]) < 1 << 32 else column
-
-    def codes(self, segment: int, places: Sequence[int]) -> Iterator[list[bytes]]:
-        """What some blobs of unit codes hold, by ascending places, a few at a time.
-
-        None is kept: whoever asks for all of them keeps them, and of a hundred that a question needs over a large
-        corpus the next one needs few.
-        """
-        for first in range(0, len(places), _BLOBS_AT_ONCE):
-            keys = [key_of(segment, CODES, place) for place in places[first : first + _BLOBS_AT_ONCE]]
-            blobs = self._together(keys)
-            while some := [data for _, data in islice(blobs, _BLOBS_TOGETHER)]:
-                yield some
 
     def _together(self, keys: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Some blobs by ascending keys, as `blob` gives them, in one statement."""

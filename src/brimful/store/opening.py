@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
 
 import platformdirs
 
 from brimful.errors import InputError, StoreUnreachableError
-from brimful.index.embedders import Embedder
 from brimful.store.address import STORE_NAME, Address, Place, is_address
 from brimful.store.sqlite import SqliteStore
 from brimful.store.store import Store
 
 Named = str | os.PathLike[str] | Address
 """A path or an address."""
-
-Choice = Embedder | Literal["default"] | None
 
 
 def place_of(path: Named) -> Place:
@@ -35,7 +31,7 @@ def place_of(path: Named) -> Place:
     return place / STORE_NAME if place.is_dir() else place
 
 
-def opened(path: Named, *, embedder: Choice = "default", make: bool = True, outdated: bool = False) -> Store:
+def opened(path: Named, *, make: bool = True, outdated: bool = False) -> Store:
     """Open a store, or with `make` make it; what a server needs is imported with its first address.
 
     `outdated` opens one whose terms were made by other rules, to rebuild it.
@@ -45,23 +41,22 @@ def opened(path: Named, *, embedder: Choice = "default", make: bool = True, outd
         from brimful.store.postgres import PostgresStore
 
         try:
-            return PostgresStore(place, embedder=embedder, make=make, outdated=outdated)
+            return PostgresStore(place, make=make, outdated=outdated)
         except InputError as error:
             if make:
                 raise
             raise StoreUnreachableError(str(error)) from None
     if not make and not place.is_file():
         raise StoreUnreachableError(f"{place} is not there; is its disk mounted, and the path right?")
-    return SqliteStore(place, embedder=embedder, outdated=outdated)
+    return SqliteStore(place, outdated=outdated)
 
 
-def rebuild(path: Named, *, embedder: Choice = "default") -> None:
+def rebuild(path: Named) -> None:
     """Index the text that a store holds again, by the rules of this version.
 
-    A store of another version of Brimful or of Unicode asks for it; nothing is read but the store itself. Its vectors
-    are made by whoever made them before, or by `embedder`.
+    A store of another version of Brimful or of Unicode asks for it; nothing is read but the store itself.
     """
-    with closing(opened(path, embedder=embedder, make=False, outdated=True)) as store:
+    with closing(opened(path, make=False, outdated=True)) as store:
         store.rebuild()
 
 

@@ -1,13 +1,13 @@
 """Which columns of a state lie ready in a file beside the store?
 
-Some columns are made of the whole corpus before the first question is answered: the codes of all units as they are
-compared, the words by their spelling. A process that ends with its answer would make them for this one alone. So the
+Some columns are made of the whole corpus before the first question is answered: where its units begin, the words by
+their spelling. A process that ends with its answer would make them for this one alone. So the
 program writes them down behind its answer, into `<store>-ready`, and the next process maps them. Of a state that is
 asked for the first time only its name is written: where something changes between any two questions, nobody waits for
 megabytes that nobody will read.
 
 - The file is believed for one state only, whose name is a hash of everything that they are made of: the state root, the
-  segments with the seals of their columns, the model, the version of this program and of its kernels.
+  segments with the seals of their columns, the version of this program and of its kernels.
 - Each part has a hash, and is believed when all of its bytes have been compared with it.
 - Nothing here is needed: where the file is missing, of another state, not whole, or can't be written, columns are made
   of the blobs. Whoever uses a part checks its sizes as if it came from anywhere.

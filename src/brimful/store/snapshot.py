@@ -19,7 +19,6 @@ from brimful.kernels.building import digest
 from brimful.store.far import SINGLE
 from brimful.store.format import (
     CARDS,
-    CODES,
     EXTENTS,
     FIRSTS,
     HEADS,
@@ -85,12 +84,6 @@ def write_meta(cursor: Cursor, key: str, value: bytes) -> None:
     cursor.execute("INSERT INTO meta VALUES (?, ?, ?)", (key, value, seal_of(key, value)))
 
 
-def stored_model(cursor: Cursor) -> str | None:
-    """Whose vectors the unit codes were made of; None in a store without any."""
-    name = find_meta(cursor, "model")
-    return name.decode() if name else None
-
-
 def layout_of(cursor: Cursor, generation: int) -> bytes:
     """Which segments a generation has: where a row of them can't be found any more, the rest is not the corpus."""
     hasher = blake3()
@@ -153,7 +146,7 @@ def check_rules(cursor: Cursor, path: object) -> None:
 _KEPT_DOCUMENTS = 4_096
 _AT_ONCE = 500
 """Buckets, or blobs, that one statement asks for."""
-_TELLING = (FIRSTS, UNITS, HEADS, CODES, EXTENTS, CARDS, WORDS)
+_TELLING = (FIRSTS, UNITS, HEADS, EXTENTS, CARDS, WORDS)
 """The kinds of blobs whose first tells what a segment holds."""
 _BLOCKS_AHEAD = 16
 """Blocks of text that come with the row of a document."""
@@ -170,7 +163,6 @@ class StoredSnapshot:
         self.ready = Ready(path, self._state)
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")
         self.root = sealed_meta(self._cursor, "root")
-        self.model = stored_model(self._cursor)
         _check_layout(self._cursor, self.generation)
         self._shelf = self._reader()
         self._extents = lru_cache(_KEPT_DOCUMENTS)(self._find_extents)
@@ -207,10 +199,7 @@ class StoredSnapshot:
         self._cursor.close()
 
     def _state(self) -> bytes:
-        """A hash of everything that columns over the corpus are made of: texts, how they are divided, and by whom.
-
-        Codes are made of units by a model, so of thousands of blobs the first tells whether they are the same.
-        """
+        """A hash of everything that columns over the corpus are made of: texts, how they are divided, and by whom."""
         segments = self._segments.values()
         keys = [key_of(segment.number, kind) for segment in segments for kind in _TELLING]
         found: list[tuple[Any, ...]] = []
@@ -220,7 +209,7 @@ class StoredSnapshot:
             found += self._cursor.fetch(f"SELECT key, seal FROM blobs WHERE key IN ({marks}) ORDER BY key", some)  # noqa: S608
         program = (VERSION, digest(), rules.RULES, sys.byteorder)
         layout = layout_of(self._cursor, self.generation)
-        return blake3(repr((program, self.root, layout, self.model, found)).encode()).digest()
+        return blake3(repr((program, self.root, layout, found)).encode()).digest()
 
     # ---- documents
 
@@ -436,10 +425,10 @@ class StoredSnapshot:
 
     @cached_property
     def _segments(self) -> dict[int, StoredSegment]:
-        coded, rows = self.model is not None, self._shelf.segments()
+        rows = self._shelf.segments()
         if self._shelf.is_far:  # the columns of all segments at once, of which a question reads nearly all
-            self._shelf.expect([key_of(row.number, kind) for row in rows for kind in (*SINGLE, CODES)])
-        return {row.number: StoredSegment(self._shelf, row, coded=coded, ready=self.ready) for row in rows}
+            self._shelf.expect([key_of(row.number, kind) for row in rows for kind in SINGLE])
+        return {row.number: StoredSegment(self._shelf, row, ready=self.ready) for row in rows}
 
     # ---- proofs
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Literal
 from urllib.parse import quote
 
 import apsw
@@ -24,7 +23,6 @@ from brimful.errors import (
     StoreFullError,
     StoreVersionError,
 )
-from brimful.index.embedders import Embedder
 from brimful.store import remembered
 from brimful.store.format import APPLICATION_ID, TABLES, VERSION, Cursor, SqliteCursor, damage, fetch
 from brimful.store.ready import SUFFIX as READY_SUFFIX
@@ -132,15 +130,8 @@ class SqliteStore(Store):
 
     path: Path
 
-    def __init__(
-        self, path: Path, *, embedder: Embedder | Literal["default"] | None = "default", outdated: bool = False
-    ) -> None:
-        """Open a store, or make one.
-
-        The embedder makes a code for each unit: the static table where the `semantic` extra is installed, None
-        for a store without vectors. `outdated` opens one that other rules made, to `rebuild` it.
-        """
-        super().__init__(embedder)
+    def __init__(self, path: Path, *, outdated: bool = False) -> None:
+        """Open a store, or make one; `outdated` opens one that other rules made, to `rebuild` it."""
         self.path = path
         self._in_use = threading.RLock()  # the connection that writes; others wait for the commit
         with _translated(path):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeGuard
+from typing import Any, NamedTuple, Self, TypeGuard
 
 import numpy as np
 from blake3 import blake3
@@ -20,14 +20,11 @@ from blake3 import blake3
 from brimful.corpus.reading import LongDocument
 from brimful.errors import (
     CorruptError,
-    MissingPartError,
     StoreBusyError,
     StoreError,
     StoreFullError,
-    install,
 )
-from brimful.index.build import Extent, default_embedder
-from brimful.index.embedders import Embedder, check_same_model
+from brimful.index.build import Extent
 from brimful.index.vectors import Bytes
 from brimful.store import remembered
 from brimful.store.address import Place
@@ -40,10 +37,8 @@ from brimful.store.snapshot import (
     check_rules,
     checked_leaves,
     checked_roots,
-    find_meta,
     layout_of,
     sealed_meta,
-    stored_model,
     write_meta,
     write_rules,
 )
@@ -63,7 +58,6 @@ from brimful.store.writing import (
     lay_anew,
     mask,
     merge,
-    model_of,
     pieces,
     prepare,
     publish,
@@ -120,9 +114,6 @@ class Store(ABC):
     path: Place
     """Where it is, as people write it."""
 
-    def __init__(self, embedder: Embedder | Literal["default"] | None) -> None:
-        self._chosen = embedder
-
     # ---- what an engine says of itself
 
     def __enter__(self) -> Self:
@@ -177,13 +168,9 @@ class Store(ABC):
 
     def _check_opened(self, *, outdated: bool) -> None:
         """See that this program can go on with what the store holds."""
-        with self._reading() as cursor:
-            if not outdated:
+        if not outdated:
+            with self._reading() as cursor:
                 check_rules(cursor, self.path)
-            model = find_meta(cursor, "model")
-        embedder = self._chosen
-        if model is not None and embedder is not None and embedder != "default" and not outdated:
-            check_same_model(model.decode() or "no embedder", embedder.name)
 
     def generation(self) -> int:
         """How many commits there have been, by whichever process."""
@@ -223,7 +210,7 @@ class Store(ABC):
         return len(gone)
 
     def _commit(self, batch: Sequence[Entry]) -> int:
-        return self.write(prepare(batch, self.embedder()))
+        return self.write(prepare(batch))
 
     def write(self, prepared: Prepared, *, own: Sequence[str] | None = None) -> int:
         """Commit a batch that was prepared, replacing documents of the same path. Returns how many.
@@ -233,7 +220,7 @@ class Store(ABC):
         with self._writing(late=True) as cursor:
             sent = [send(cursor, packed) for packed, _ in prepared.segments]
             cursor.take_turn()
-            self._note_model(cursor, prepared.model)
+            check_rules(cursor, self.path)
             paths = [row.path for row in prepared.rows]
             known = list(_named(cursor, paths))
             if own is not None:
@@ -245,12 +232,12 @@ class Store(ABC):
             self._finish(cursor, touched={row.bucket for row in prepared.rows})
         return len(paths)
 
-    def adopt(self, given: Adopted, *, model: str | None) -> int:
+    def adopt(self, given: Adopted) -> int:
         """Take segments of another store as they are, in one commit; their documents replace those of the same path."""
         with self._writing() as cursor:
             paths = [row.path for row in given.rows.values()]
             self._forget(cursor, paths)
-            self._note_model(cursor, model or "")
+            check_rules(cursor, self.path)
             places = {number: at for at, number in enumerate(given.rows)}
             maps = {places[number]: data for number, data in given.maps.items()}
             numbers = dict(zip(given.rows, self._insert(cursor, list(given.rows.values()), maps), strict=True))
@@ -261,14 +248,13 @@ class Store(ABC):
 
     def _commit_long(self, entry: Entry, document: LongDocument) -> int:
         """Lay a document down piece by piece, in one transaction: memory holds a piece, and nobody sees a half."""
-        embedder = self.embedder()
         with self._writing() as cursor:
-            self._note_model(cursor, model_of(embedder))
+            check_rules(cursor, self.path)
             self._forget(cursor, [document.path])
             numbers = np.array(self._insert(cursor, rows_of([entry]), {}), np.int64)
             for start, part in pieces(document):  # a segment each takes half the memory; merging makes fewer of them
                 laid = Laid(0, start, Extent(part, document.kind, document.language))
-                write_segment(cursor, built([laid], embedder), numbers)
+                write_segment(cursor, built([laid]), numbers)
             self._finish(cursor, touched={bucket_of(document.path)})
         return 1
 
@@ -282,34 +268,6 @@ class Store(ABC):
         with_seals = [(numbers[at], data, seal_of(numbers[at], data)) for at, data in maps.items()]
         cursor.executemany("INSERT INTO maps VALUES (?, ?, ?)", with_seals)
         return numbers
-
-    def embedder(self) -> Embedder | None:
-        """Who makes the codes of what is added now: whoever made those that are there."""
-        model = self.model()
-        if model == b"":
-            return None
-        embedder = default_embedder() if self._chosen == "default" else self._chosen
-        if model is not None and embedder is None:
-            raise MissingPartError(
-                f"{self.path} has vectors of {model.decode()!r}, and no embedder is at hand to add to them; "
-                f"{install('semantic')}, or open the store with its embedder"
-            )
-        if model is not None and embedder is not None:
-            check_same_model(model.decode(), embedder.name)
-        return embedder
-
-    def model(self) -> bytes | None:
-        """The name of whoever made the vectors, empty for none; None before the first document."""
-        with self._reading() as cursor:
-            return find_meta(cursor, "model")
-
-    def _note_model(self, cursor: Cursor, name: str) -> None:
-        """The first commit decides whose vectors a store has; another program may have indexed it anew since."""
-        check_rules(cursor, self.path)
-        if find_meta(cursor, "model") is None:
-            write_meta(cursor, "model", name.encode())
-        elif (stored_model(cursor) or "") != name:
-            raise StoreBusyError(f"another process began {self.path} with other vectors; try again")
 
     def _forget(self, cursor: Cursor, paths: Iterable[str], *, only: str | None = None) -> list[str]:
         gone = {
@@ -505,8 +463,7 @@ class Store(ABC):
             return bool(crowded(_views(cursor)))
 
     def rebuild(self) -> None:
-        """Index all stored text again, by today's rules, with the embedder that the store was opened with or has."""
-        embedder = self.embedder() if self._chosen == "default" else self._chosen
+        """Index all stored text again, by today's rules."""
         with self._writing() as cursor, self.snapshot() as now:
             kinds = {row.number: (row.kind, row.language) for row in now.rows()}
             old = now.segments()
@@ -517,10 +474,9 @@ class Store(ABC):
             )
             for group in grouped(laid):
                 documents = np.array([each.document for each in group])
-                write_segment(cursor, built(group, embedder), documents)
+                write_segment(cursor, built(group), documents)
             for segment in old:
                 drop_segment(cursor, segment.number)
-            write_meta(cursor, "model", model_of(embedder).encode())
             write_rules(cursor)
             self._finish(cursor, touched=())
         self.tidy()
@@ -643,5 +599,5 @@ def _adopt_segment(cursor: Cursor, segment: StoredSegment, numbers: Mapping[int,
 
 
 def _views(cursor: Cursor) -> list[StoredSegment]:
-    shelf, coded = BlobReader(cursor), stored_model(cursor) is not None
-    return [StoredSegment(shelf, row, coded=coded) for row in shelf.segments()]
+    shelf = BlobReader(cursor)
+    return [StoredSegment(shelf, row) for row in shelf.segments()]

@@ -23,7 +23,7 @@ from brimful.store.writing import Row
 
 # ---- copying: How does a corpus move from one store to another, without being indexed again?
 #
-# Segment by segment, each with its documents in one commit: text, positions and codes are taken as they are, only the
+# Segment by segment, each with its documents in one commit: text and positions are taken as they are, only the
 # numbers of documents are new. What is there already is left alone, so a copy that was broken off goes on where it
 # ended, and one of a store that changed since brings only the changes. It has ended when the state roots are equal.
 
@@ -55,7 +55,7 @@ def copy(
             numbers = sorted({number for segment in group for number in segment.extents.documents.tolist()})
             rows = {number: wanted[number] for number in numbers}
             if any(known.get(path) != values for path, *values in rows.values()):
-                copied += target.adopt(_packed(now, group, rows), model=now.model)
+                copied += target.adopt(_packed(now, group, rows))
                 if progress is not None:
                     progress(rows[numbers[-1]][0])
         if extra:
@@ -183,8 +183,6 @@ def _column_problems(now: StoredSnapshot) -> Iterator[str]:
             yield f"the extents of segment {segment.number} do not fit on its axis"
         if documents.min() < segment.lowest or documents.max() > segment.highest:
             yield f"segment {segment.number} holds documents that it does not name"
-        if (segment.codes is None) != (now.model is None):
-            yield f"segment {segment.number} and the store disagree on whether there are vectors"
         if len(segment.heads.starts) and segment.heads.ends.max() > segment.length:
             yield f"a heading of segment {segment.number} lies outside of it"
     rows = [Card(row.number, row.path, row.title, row.length, row.time, row.kind, row.language) for row in now.rows()]

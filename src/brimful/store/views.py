@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
 from brimful.index.segments import Numbers, OpenPage, Postings, pages_beginning, read_page, unpack_numbers
-from brimful.index.vectors import CODE_BYTES, Codes
 from brimful.store.format import (
-    BLOB_CODES,
     CARDS,
     EXTENTS,
     HEADS,
@@ -42,8 +40,8 @@ _NOTHING = np.zeros(0, np.int64)
 class StoredSegment:
     """A segment as one snapshot sees it."""
 
-    def __init__(self, shelf: BlobReader, row: SegmentRow, *, coded: bool, ready: Ready | None = None) -> None:
-        self._shelf, self._has_codes, self._ready = shelf, coded, ready or Ready()
+    def __init__(self, shelf: BlobReader, row: SegmentRow, *, ready: Ready | None = None) -> None:
+        self._shelf, self._ready = shelf, ready or Ready()
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
 
     @cached_property
@@ -118,39 +116,6 @@ class StoredSegment:
         made = Heads(starts.astype(narrow), ends.astype(narrow), levels.astype(np.int8))
         self._ready.keep(name, made)
         return made
-
-    @property
-    def codes(self) -> Codes | None:
-        """A row for each unit."""
-        parts = self.code_parts()
-        return None if parts is None else np.concatenate(list(parts))
-
-    def code_parts(self) -> Iterator[Codes] | None:
-        """The same rows as the blobs have them, so that all of them are in memory once only."""
-        if not self._has_codes:
-            return None
-        return self._joined_codes(range(-(-len(self.unit_starts) // BLOB_CODES) or 1))
-
-    def _joined_codes(self, places: Sequence[int]) -> Iterator[Codes]:
-        """Codes of a few blobs at a time, as one: whoever goes over many of them does so in a tenth of the steps."""
-        count, following = len(self.unit_starts), iter(places)
-        for some in self._shelf.codes(self.number, places):
-            for blob, place in zip(some, following, strict=False):
-                if len(blob) != CODE_BYTES * min(BLOB_CODES, count - place * BLOB_CODES):
-                    raise CorruptError(
-                        f"segment {self.number} has {count} units, and other codes; index the sources again"
-                    )
-            yield np.frombuffer(b"".join(some), np.uint8).reshape(-1, CODE_BYTES)
-
-    def codes_of(self, units: Numbers) -> Codes | None:
-        """The rows of some ascending units; None in a store without vectors."""
-        if not self._has_codes:
-            return None
-        places = units // BLOB_CODES
-        is_first = np.diff(places, prepend=-1) > 0
-        rows = (np.cumsum(is_first) - 1) * BLOB_CODES + units % BLOB_CODES  # only the last blob is not whole
-        parts = list(self._joined_codes(places[is_first].tolist()))
-        return np.concatenate(parts)[rows] if parts else np.zeros((0, CODE_BYTES), np.uint8)
 
     @cached_property
     def firsts(self) -> list[bytes]:

@@ -12,18 +12,15 @@ from blake3 import blake3
 
 from brimful.corpus.documents import Document
 from brimful.corpus.reading import LongDocument, same_again
-from brimful.errors import CorruptError
 from brimful.index.build import (
     GAP,
     Extent,
     Outlined,
-    code_units,
     extents_from,
     extents_of,
     index_terms,
     outline_extents,
 )
-from brimful.index.embedders import Embedder
 from brimful.index.segments import (
     Numbers,
     Page,
@@ -34,12 +31,9 @@ from brimful.index.segments import (
     pages_of,
     without_empty,
 )
-from brimful.index.vectors import Codes
 from brimful.kernels.terms import multiplier_of
 from brimful.store.format import (
-    BLOB_CODES,
     CARDS,
-    CODES,
     EXTENTS,
     FIRSTS,
     HEADS,
@@ -168,8 +162,8 @@ def _outline(group: list[Laid]) -> _Outline:
     return _Outline(texts, texts.bases + sizes, starts, documents, [])
 
 
-def _pack_outline(given: _Outline, embedder: Embedder | None, *, multiplier: int | None = None) -> Packed:
-    """Compress what is left of a segment's text, find its terms and what its units mean; pack all that it holds.
+def _pack_outline(given: _Outline, *, multiplier: int | None = None) -> Packed:
+    """Compress what is left of a segment's text and find its terms; pack all that it holds.
 
     Its text is let go of when it was read for the last time. Terms are hashed with the multiplier.
     """
@@ -177,18 +171,12 @@ def _pack_outline(given: _Outline, embedder: Embedder | None, *, multiplier: int
     blocks += given.blocks_left()
     del given
     length, bases = int(ends[-1]), texts.bases
-    is_static = embedder is not None and embedder.kind == "static"  # its vectors add up
-    segment = index_terms(texts, multiplier=multiplier, coded=is_static)
-    if embedder is None or is_static:
-        segment = replace(segment, padded=b"")
+    segment = replace(index_terms(texts, multiplier=multiplier), padded=b"")
     del texts
-    codes = code_units(segment, embedder) if embedder is not None else None
-    segment = replace(segment, members=None)
     blobs = [
         *_page_blobs(pages_of(segment.postings)),
         (LITTLE, 0, pack_numbers(_little_in(segment.postings))),
         *_cut_blobs(segment.units, segment.sections, segment.heads),
-        *_code_blobs(codes),
         *blocks,
     ]
     return Packed(length, bases, ends, starts, blobs)
@@ -258,13 +246,6 @@ def _cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[_Blo
     yield HEADS, 0, pack_table(heads)
 
 
-def _code_blobs(codes: Codes | None) -> Iterator[_Blob]:
-    """A row for each unit, some hundred to a blob: a question reads those that it looks at."""
-    if codes is not None:
-        for place, first in enumerate(range(0, max(len(codes), 1), BLOB_CODES)):
-            yield CODES, place, codes[first : first + BLOB_CODES].tobytes()  # they would hardly become shorter
-
-
 def _block_blobs(text: bytes | memoryview, *, first: int = 0) -> Iterator[_Blob]:
     """Blocks of text, from a place on."""
     for place, at in enumerate(range(0, len(text), BLOCK_BYTES), start=first):
@@ -315,7 +296,7 @@ def drop_segment(cursor: Cursor, number: int) -> None:
 
 # ---- preparing: How do documents become what only has to be written down?
 #
-# All that takes long is done here, without the store: terms, cuts, codes, packing, hashes. It can be done in another
+# All that takes long is done here, without the store: terms, cuts, packing, hashes. It can be done in another
 # process, and readers and other writers wait only for what is left.
 
 
@@ -362,7 +343,6 @@ class Prepared:
     rows: list[Row]  # by path
     maps: dict[int, bytes]  # by row: the way back to the original
     segments: list[tuple[Packed, Numbers]]  # with the row of each extent
-    model: str  # whose vectors the codes are made of; nothing without codes
 
 
 class _Outlines(NamedTuple):
@@ -403,19 +383,19 @@ def compress(given: _Outlines, *, meanwhile: Callable[[], bool]) -> None:
                 return
 
 
-def index(given: _Outlines, embedder: Embedder | None) -> Prepared:
-    """Find the terms of a batch and what its units mean; an outline is let go of when that is done."""
+def index(given: _Outlines) -> Prepared:
+    """Find the terms of a batch; an outline is let go of when that is done."""
     segments = []
     while given.segments:
         documents = given.segments[0].documents
         multiplier = multiplier_of(b"".join(given.rows[at].content_hash for at in documents.tolist()))
-        segments.append((_pack_outline(given.segments.pop(0), embedder, multiplier=multiplier), documents))
-    return Prepared(given.rows, given.maps, segments, model_of(embedder))
+        segments.append((_pack_outline(given.segments.pop(0), multiplier=multiplier), documents))
+    return Prepared(given.rows, given.maps, segments)
 
 
-def prepare(entries: Sequence[Entry], embedder: Embedder | None) -> Prepared:
+def prepare(entries: Sequence[Entry]) -> Prepared:
     """Lay a batch out and index it."""
-    return index(lay_out(list(entries)), embedder)
+    return index(lay_out(list(entries)))
 
 
 def rows_of(entries: Sequence[Entry]) -> list[Row]:
@@ -446,9 +426,9 @@ def _content_hash(document: Document | LongDocument) -> bytes:
     return blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
 
 
-def built(group: list[Laid], embedder: Embedder | None) -> Packed:
+def built(group: list[Laid]) -> Packed:
     """A segment of extents, packed; the group is emptied."""
-    return _pack_outline(_outline(group), embedder)
+    return _pack_outline(_outline(group))
 
 
 def pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
@@ -458,14 +438,9 @@ def pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
     return extents_of(document.content)
 
 
-def model_of(embedder: Embedder | None) -> str:
-    """The name that a store keeps of an embedder; nothing for none."""
-    return embedder.name if embedder is not None else ""
-
-
 # ---- merging: How do several segments become one without reading any text again?
 #
-# Positions, cuts, headings and codes of live extents are moved to a new axis; what was deleted is left behind. Text
+# Positions, cuts and headings of live extents are moved to a new axis; what was deleted is left behind. Text
 # of a large segment without dead extents keeps its compressed blocks: its part of the new axis begins at a block.
 
 FANOUT = 8
@@ -541,10 +516,6 @@ def lay_anew(cursor: Cursor, number: int, segments: Sequence[StoredSegment]) -> 
     heads = Heads(*_joined([move.heads() for move in moves]))
     units, sections = (np.concatenate([move.cuts(name) for move in moves]) for name in ("units", "sections"))
     write_blobs(cursor, number, _cut_blobs(units, sections, heads))
-    codes = [rows for move in moves if (rows := move.codes()) is not None]
-    if codes and len(codes) != len(moves):
-        raise CorruptError("some segments have codes and others have none; rebuild the store")
-    write_blobs(cursor, number, _code_blobs(np.concatenate(codes) if codes else None))
     return Extents(*_joined([move.extents for move in moves])), length
 
 
@@ -581,11 +552,6 @@ class _Move:
         starts, ends, levels = self.segment.heads
         live, shifts = self._shifts(starts)
         return Heads((starts + shifts)[live], (ends + shifts)[live], levels[live])
-
-    def codes(self) -> np.typing.NDArray[np.uint8] | None:
-        """The codes of live units."""
-        codes = self.segment.codes
-        return None if codes is None else codes[self._shifts(self.segment.units)[0]]
 
     def pages(self) -> Iterator[Postings]:
         """Live postings on the new axis."""

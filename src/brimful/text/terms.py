@@ -16,9 +16,9 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Numbers, Places
+from brimful.kernels import Places
 from brimful.kernels import terms as kernels
-from brimful.kernels.terms import ROOM, Clumps, Members
+from brimful.kernels.terms import ROOM, Clumps
 from brimful.text.characters import (
     APOSTROPHE,
     ASCII_CLASSES,
@@ -176,7 +176,6 @@ class Terms:
     names: Sequence[bytes]  # distinct terms as UTF-8, sorted bytewise
     offsets: NDArray[np.int64]  # one more than names: the rows of term i are [offsets[i], offsets[i + 1])
     starts: NDArray[np.int32]  # where each occurrence starts in the content, ascending within a term
-    members: Members | None = None  # the terms of each unit, where somebody asked for them
 
 
 class QueryTerm(NamedTuple):
@@ -200,10 +199,8 @@ def terms_of(content: bytes) -> Terms:
     return Terms(found.names[:], found.offsets, found.starts)
 
 
-def indexed_terms(padded: bytes, *, multiplier: int | None = None, units: Numbers | None = None) -> Terms:
+def indexed_terms(padded: bytes, *, multiplier: int | None = None) -> Terms:
     """The same of a text that has ROOM behind it, or more of what is part of no term; plain forms are terms too.
-
-    With units, by where each begins, also which terms each of them has.
 
     Whoever has hashed the text already may say what its strings are hashed with: only the time depends on it.
 
@@ -212,12 +209,12 @@ def indexed_terms(padded: bytes, *, multiplier: int | None = None, units: Number
     (['cafe', 'café'], [0, 0])
     """
     clumps, text, bounds = _clumped(padded, multiplier)
-    return _placed(clumps, bounds, _with_plain_forms(_named(text, multiplier)), units)
+    return _placed(clumps, bounds, _with_plain_forms(_named(text, multiplier)))
 
 
-def _placed(clumps: Clumps, bounds: Places, named: _Named, units: Numbers | None = None) -> Terms:
+def _placed(clumps: Clumps, bounds: Places, named: _Named) -> Terms:
     given = (clumps, bounds, named.origins, named.numbers)
-    return Terms(named.names, *kernels.place_terms(*given, named=len(named.names), units=units))
+    return Terms(named.names, *kernels.place_terms(*given, named=len(named.names)))
 
 
 # What only one step needs is let go of behind it: a segment's text is long.

@@ -7,8 +7,7 @@ hundreds of bytes) the tokenizer counts as before, and it counts everything wher
 
 A file is believed if its hash is right, which is noted with its size and times, so that the next process need not read
 six megabytes to know (`digest_of`). It is named by what it was made of: the tokenizer's version, Python's Unicode.
-So are those with what Unicode says of characters, and with the words and pairs of a static embedder: to find out either
-takes longer than a question does.
+So are those with what Unicode says of characters, which takes longer to find out than a question does.
 """
 
 from __future__ import annotations

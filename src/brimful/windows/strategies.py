@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -62,14 +62,24 @@ def terms_of(text: str) -> frozenset[str]:
     return frozenset(words)
 
 
-def overlap(one: frozenset[str], other: frozenset[str]) -> int:
-    """Cosine of two sets of terms.
+def rarities(texts: Sequence[frozenset[str]]) -> dict[str, int]:
+    """What each term is worth by how few of the texts have it (inverse document frequency), in thousandths.
 
-    >>> overlap(frozenset("abcd"), frozenset("cdef"))
-    5000
+    >>> rarities([frozenset({"tea", "pot"}), frozenset({"tea"})])["tea"]
+    693
     """
-    size = len(one) * len(other)
-    return math.isqrt(len(one & other) ** 2 * FULL**2 // size) if size else 0
+    counts = Counter(term for terms in texts for term in terms)
+    return {term: round(1_000 * math.log(1 + len(texts) / count)) for term, count in counts.items()}
+
+
+def overlap(one: frozenset[str], other: frozenset[str], worths: Mapping[str, int]) -> int:
+    """Cosine of two sets of terms, each of its worth; what has none is worth one.
+
+    >>> overlap(frozenset("abcd"), frozenset("cdef"), {}), overlap(frozenset("abcd"), frozenset("cdef"), {"c": 2})
+    (5000, 7142)
+    """
+    shared, *sizes = (sum(worths.get(term, 1) ** 2 for term in terms) for terms in (one & other, one, other))
+    return math.isqrt(shared**2 * FULL**2 // math.prod(sizes)) if all(sizes) else 0
 
 
 def _steps_of(vector: Sequence[float]) -> NDArray[np.int64]:
@@ -161,6 +171,7 @@ class _Card:
 
     window: Window
     terms: frozenset[str]
+    worths: Mapping[str, int]  # of terms; those that are not in it are worth one
     names: frozenset[str]
     steps: NDArray[np.int64] | None
     thread: str | None  # what a mail is about, answers alike
@@ -170,7 +181,7 @@ class _Card:
         """By vectors where both have one, by words otherwise."""
         if self.steps is not None and other.steps is not None:
             return cosine(self.steps, other.steps)
-        return overlap(self.terms, other.terms)
+        return overlap(self.terms, other.terms, self.worths)
 
 
 def link(
@@ -180,7 +191,7 @@ def link(
 
     - `adjacent`: each window stands alone, its bytes were merged already.
     - `temporal`: times at most `temporal_gap_seconds` apart *and* related content.
-    - `semantic`: at least `semantic_similarity` to the cluster's best window.
+    - `semantic`: at least `semantic_similarity` to the cluster's best window, rare words counting for more.
     - `narrative`: time moving forward by at most `narrative_gap_seconds` (reading order inside a document) *and* shared
       names, one thread of mails, or a word that points back.
     """
@@ -188,7 +199,9 @@ def link(
     settings = settings or WindowSettings()
     ranked = sorted(windows, key=lambda window: window.order)
     names = Names([window.text for window in ranked])
-    cards = [_card(window, names) for window in ranked]
+    terms = [terms_of(window.text) for window in ranked]
+    worths = rarities(terms) if strategy == "semantic" else {}
+    cards = [_card(window, own, worths, names) for window, own in zip(ranked, terms, strict=True)]
     if strategy == "adjacent":
         groups = [[card] for card in cards]
     elif strategy == "semantic":
@@ -206,11 +219,12 @@ def _rank(item: Window | Cluster) -> tuple[float, str, int, int, int, str]:
     return item.order if isinstance(item, Window) else min(window.order for window in item.windows)
 
 
-def _card(window: Window, names: Names) -> _Card:
+def _card(window: Window, terms: frozenset[str], worths: Mapping[str, int], names: Names) -> _Card:
     document = window.document
     return _Card(
         window,
-        terms_of(window.text),
+        terms,
+        worths,
         frozenset(name.casefold() for name in window.entities) or names.of(window.text),
         _steps_of(window.vector) if window.vector else None,
         None if document is None else _thread(document.content[:_HEAD_BYTES]),

@@ -7,7 +7,7 @@ import pytest
 
 from brimful import Budget
 from brimful.receipts.receipt import Receipt
-from brimful.settings import CFS, CFS_FIELD, FORMATS, WindowSettings
+from brimful.settings import CFS, FORMATS, WindowSettings
 from brimful.surfaces import records
 from tests.surfaces.http.conftest import problem
 
@@ -213,7 +213,7 @@ def test_any_choice_by_name(client, engine):
     asked = {"question": "When did tea come to Europe?", "budget": 80}
     chosen = client.post("/v1/context", json={**asked, "set": {"profile": "cfs", "windows.snap": False}}).json()
     windows = WindowSettings(snap=False)
-    expected = engine.context(asked["question"], budget=80, settings=replace(CFS, windows=windows), field=CFS_FIELD)
+    expected = engine.context(asked["question"], budget=80, settings=replace(CFS, windows=windows))
     assert chosen["text"] == expected.text
     assert chosen["receipt"] == expected.receipt.id
     refused = client.post("/v1/context", json={**asked, "set": {"ordr": "best"}})

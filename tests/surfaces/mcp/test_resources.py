@@ -111,7 +111,7 @@ def test_paths_are_completed(client):
 
 def test_a_large_corpus_is_listed_in_part(tmp_path):
     """Listing and completing are bounded; what is not listed is read by its address all the same."""
-    with brimful.open(tmp_path / "many.db", vectors=False) as engine:
+    with brimful.open(tmp_path / "many.db") as engine:
         engine.add_documents(brimful.Document(f"{number:04}.md", f"Page {number}.") for number in range(1_000))
     with talking(tmp_path / "many.db", "stdio") as client:
         assert len(client.list_resources().resources) == MOST_LISTED

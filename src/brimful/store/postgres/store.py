@@ -16,7 +16,6 @@ from blake3 import blake3
 from psycopg import sql
 
 from brimful.errors import DocumentError, StoreBusyError, StoreError
-from brimful.index.embedders import Embedder
 from brimful.store import remembered
 from brimful.store.address import Address
 from brimful.store.far import KeptBlobs, kept_bytes
@@ -111,12 +110,10 @@ class PostgresStore(Store):
         self,
         address: Address,
         *,
-        embedder: Embedder | Literal["default"] | None = "default",
         outdated: bool = False,
         make: bool = True,
     ) -> None:
         """Open a corpus, or make it where the role may; `make=False` opens one that is there."""
-        super().__init__(embedder)
         self.path = address
         self.kept = KeptBlobs(kept_bytes())
         self.trips = 0

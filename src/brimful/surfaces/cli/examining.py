@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from brimful.errors import PROVIDER, STORAGE, USAGE, BrimfulError, InputError, MissingPartError, install, outcome_of
+from brimful.errors import PROVIDER, STORAGE, USAGE, BrimfulError, InputError, install, outcome_of
 from brimful.store.address import Address
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration
@@ -26,7 +26,6 @@ _REQUIRED = tuple(
 )
 _EXTRAS = {
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
-    "semantic": (("tokenizers", "wordllama"), "finds by meaning, beside words"),
     "onnx": (("onnxruntime",), "runs a sentence model that is there as model.onnx"),
     "postgres": (("psycopg",), "stores on a PostgreSQL server"),
     "remote": (("fsspec",), "reads what lies on no disk (s3://, gs://, …)"),
@@ -67,7 +66,6 @@ def _findings(model: str | None, store: str | None) -> Iterator[Finding]:
     yield from _parts()
     yield from _settings()
     yield from _store(store)
-    yield from _vectors()
     yield from _vocabulary()
     yield _terminal()
     yield _room()
@@ -152,17 +150,6 @@ def _server_of(place: Address) -> Iterator[Finding]:
     if found.is_above:
         text = f"{found.role} sees every corpus (a superuser, or the tables' owner); brimful postgres roles prints less"
         yield Finding("server", "note", text)
-
-
-def _vectors() -> Iterator[Finding]:
-    from brimful.index.embedders import StaticEmbedder
-
-    try:
-        name = StaticEmbedder().name
-    except MissingPartError as error:
-        yield Finding("vectors", "note", f"none, so words alone decide; {error}")
-    else:
-        yield Finding("vectors", "good", name)
 
 
 def _vocabulary() -> Iterator[Finding]:

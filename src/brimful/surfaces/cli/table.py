@@ -369,8 +369,7 @@ _ALL = (
     Command(
         "doctor",
         "examining",
-        "Check the installation. Parts, store, vectors, vocabularies, room on the disk. No model is called unless one "
-        "is named.",
+        "Check the installation. Parts, store, vocabularies, room on the disk. No model is called unless one is named.",
         (),
         (_value("model", "MODEL", "Also ask this model's server for an answer.", None, "-m"), _STORE, _JSON),
     ),
