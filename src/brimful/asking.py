@@ -197,7 +197,7 @@ class Asked:
             pools = self._pools(found, room.available)
             inflation = self._fullest_inflation(pools, room, squeezed_only=not brims)
             is_short = self._packer.cost(inflation.windows) * 100 < room.available * FULL_PERCENT
-            may_be_more = len(found.hits) == limit and not self.settings.top_k and not self._is_narrow
+            may_be_more = len(found.hits) == limit and not self.settings.top_k
             if not (brims and is_short and not inflation.dropped and may_be_more):
                 break
             limit *= 4  # every hit is shown
@@ -294,7 +294,7 @@ class Asked:
 
     def _pools(self, found: Found, tokens: int) -> list[Pool]:
         """Who gets which share of so many tokens (ruling 13)."""
-        hits = found.hits[: found.relevant] if self._is_narrow else found.hits
+        hits = found.hits[: found.relevant] if self.settings.fill == "relevant" else found.hits
         if (
             not self.settings.related
         ):  # nothing is shared out among words: the best hits come first, whichever they have
@@ -302,11 +302,6 @@ class Asked:
         own = parse_synonyms("\n".join(self.settings.synonyms).encode())
         near = related_to(self.columns, found, synonyms=own)
         return pools_of(self.columns, found, tokens=tokens, related=near, hits=hits)
-
-    @property
-    def _is_narrow(self) -> bool:
-        """Whether the budget is shared out among hits above the end of relevance only."""
-        return self.settings.fill == "relevant"
 
     def _inflated(self, pools: Sequence[Pool], tokens: int, available: int) -> Inflation:
         """The windows of all pools where so many tokens are shared out in place of those that there are."""

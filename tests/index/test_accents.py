@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.index.build import Extent, build_segment
+from brimful.index.build import Extent
 from brimful.index.segments import Postings
 from brimful.kernels.terms import ROOM
 from brimful.text.terms import indexed_terms, plain_form, terms_of
 from tests.index.plain_forms import with_plain_forms
+from tests.index.segment import build_segment
 
 words = st.lists(
     st.sampled_from("café cafe cafè CAFÉ häuser hauser йод иод x\u0302y xy ガ カ ñ n Ω ώ ω".split()), max_size=20

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful.index import build
-from brimful.index.build import Extent, build_segment, extents_of
+from brimful.index.build import Extent, extents_of
 from brimful.text.kinds import kind_of
+from tests.index.segment import build_segment
 from tests.properties.strategies import PIECES
 
 texts = st.lists(st.sampled_from([*PIECES, "\n\n\n", "x" * 900, "\r\n", " " * 50, "é" * 500]), max_size=25).map("".join)

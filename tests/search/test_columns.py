@@ -8,6 +8,7 @@ import pytest
 from brimful import Document
 from brimful.index import build
 from brimful.text.terms import terms_of
+from tests.index.segment import build_segment
 
 from .conftest import corpus, counts_in
 
@@ -25,7 +26,7 @@ def units_of(document):
     """Start and end of every unit of a document that is laid down all by itself."""
     found = []
     for offset, part in build.extents_of(document.content):
-        cuts = build.build_segment([build.Extent(part, document.kind, document.language)]).units.tolist()
+        cuts = build_segment([build.Extent(part, document.kind, document.language)]).units.tolist()
         cuts = sorted({*cuts, 0, len(part)})
         found += [(offset + start, offset + end) for start, end in pairwise(cuts) if end <= len(part)]
     return found

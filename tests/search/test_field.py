@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful import Document
-from brimful.index.build import Extent, build_segment
+from brimful.index.build import Extent
 from brimful.search import field as field_module
 from brimful.search.field import MILLION, THOUSAND, TermHits, idf, plain_rarity, relevance
 from brimful.search.signals import called_by
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
+from tests.index.segment import build_segment
 
 from .conftest import corpus, counts_in
 

@@ -17,11 +17,12 @@ from brimful import rules
 from brimful.corpus.documents import Document
 from brimful.errors import StoreRulesError
 from brimful.index import build
-from brimful.index.build import Extent, build_segment
+from brimful.index.build import Extent
 from brimful.store.address import Address
 from brimful.store.opening import opened
 from brimful.store.upkeep import verify
 from brimful.text.stems import SNOWBALL, stems_by_language, telling_words
+from tests.index.segment import build_segment
 
 from .test_sqlite import dump, entry
 

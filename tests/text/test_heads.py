@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from brimful.index.build import Extent, build_segment
+from brimful.index.build import Extent
+from tests.index.segment import build_segment
 
 
 def heads_of(text, kind="prose", language="markdown"):

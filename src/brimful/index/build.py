@@ -327,23 +327,6 @@ class Outlined(NamedTuple):
     heads: Heads  # headings and first lines of definitions
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Segment:
-    """Extents on one axis, with everything that is looked up by position."""
-
-    padded: bytes
-    bases: Numbers
-    units: Numbers
-    sections: Numbers
-    heads: Heads
-    postings: Postings
-
-    @property
-    def length(self) -> int:
-        """Of the axis."""
-        return len(self.padded) - len(NEWLINES)
-
-
 def extents_of(content: bytes) -> Iterator[tuple[int, bytes]]:
     """A document's content in pieces of bounded size with their offsets, cut between words where it can be.
 
@@ -389,12 +372,7 @@ def outline_extents(extents: list[Extent]) -> Outlined:
     return Outlined(padded, bases, divided.units, divided.sections, divided.heads)
 
 
-def index_terms(outlined: Outlined, *, multiplier: int | None = None) -> Segment:
+def index_terms(padded: bytes, *, multiplier: int | None = None) -> Postings:
     """Find the terms of what is laid on an axis; whoever has hashed the texts may say what theirs are hashed with."""
-    terms = indexed_terms(outlined.padded, multiplier=multiplier)
-    return Segment(*outlined, Postings(terms.names, terms.offsets, terms.starts))
-
-
-def build_segment(extents: Sequence[Extent]) -> Segment:
-    """Lay extents on an axis and index them."""
-    return index_terms(outline_extents(list(extents)))
+    terms = indexed_terms(padded, multiplier=multiplier)
+    return Postings(terms.names, terms.offsets, terms.starts)

@@ -610,35 +610,12 @@ class BlobReader:
         column = unpack_sorted(self.blob(key))
         return column.astype(np.uint32) if not len(column) or int(column[-1]) < 1 << 32 else column
 
-    def _together(self, keys: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Some blobs by ascending keys, as `blob` gives them, in one statement."""
-        if self.is_far or len(keys) == 1:  # far away lengths are looked at before anything comes
-            self.expect(keys)
-            found = []
-        elif keys[-1] - keys[0] == len(keys) - 1:
-            where = "key >= ? AND key <= ? ORDER BY key"
-            found = self._cursor.fetch(f"SELECT key, data, seal FROM blobs WHERE {where}", (keys[0], keys[-1]))  # noqa: S608
-        else:
-            where = f"key IN ({', '.join('?' * len(keys))}) ORDER BY key"
-            found = self._cursor.fetch(f"SELECT key, data, seal FROM blobs WHERE {where}", keys)  # noqa: S608
-        if [key for key, _, _ in found] != keys:  # one is missing, or not written yet
-            return ((key, self.blob(key)) for key in keys)
-        return _checked(found)
-
     def _read_pages(self, keys: Sequence[int]) -> Iterator[tuple[int, OpenPage]]:
-        return ((key, OpenPage(data)) for key, data in self._together(sorted(keys)))
+        self.expect(keys)
+        return ((key, OpenPage(self.blob(key))) for key in sorted(keys))
 
     def _read_block(self, key: int) -> bytes:
         return unpacked(self.blob(key), most=BLOCK_BYTES)
-
-
-def _checked(blobs: Iterable[Sealed]) -> Iterator[tuple[int, bytes]]:
-    """Thousands of blobs, each as `check_seal` checks it, in three quarters of the time."""
-    for key, data, seal in blobs:
-        name = b"%d" % key
-        if blake3(b"%d:%b%d:%b" % (len(name), name, len(data), data)).digest(8) != seal:
-            check_seal(f"blob {key}", seal, key, data)
-        yield key, data
 
 
 def check_seal(what: str, seal: object, *values: object) -> None:

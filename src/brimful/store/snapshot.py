@@ -62,13 +62,13 @@ _NO_PATH = "the hashes of the store do not lead to its state root; verify it, or
 
 def sealed_meta(cursor: Cursor, key: str) -> bytes:
     """A value that every store has."""
-    value = find_meta(cursor, key)
+    value = _find_meta(cursor, key)
     if value is None:
         raise CorruptError(f"the store has lost its {key}")
     return value
 
 
-def find_meta(cursor: Cursor, key: str) -> bytes | None:
+def _find_meta(cursor: Cursor, key: str) -> bytes | None:
     """A value of the store, None where there is none yet."""
     found = cursor.fetch("SELECT value, seal FROM meta WHERE key = ?", (key,))
     if not found:
@@ -133,7 +133,7 @@ def write_rules(cursor: Cursor) -> None:
 
 def check_rules(cursor: Cursor, path: object) -> None:
     """Refuse a store that other rules made: questions and new documents would be split and cut in another way."""
-    made_by = (find_meta(cursor, "rules") or b"rules that it does not name").decode()
+    made_by = (_find_meta(cursor, "rules") or b"rules that it does not name").decode()
     if made_by != rules.RULES:
         raise StoreRulesError(
             f"{path} was made by other rules ({made_by}) than this program's ({rules.RULES}); index its own text "

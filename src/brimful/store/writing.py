@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
@@ -171,12 +171,12 @@ def _pack_outline(given: _Outline, *, multiplier: int | None = None) -> Packed:
     blocks += given.blocks_left()
     del given
     length, bases = int(ends[-1]), texts.bases
-    segment = replace(index_terms(texts, multiplier=multiplier), padded=b"")
+    postings, cuts = index_terms(texts.padded, multiplier=multiplier), texts[2:]
     del texts
     blobs = [
-        *_page_blobs(pages_of(segment.postings)),
-        (LITTLE, 0, pack_numbers(_little_in(segment.postings))),
-        *_cut_blobs(segment.units, segment.sections, segment.heads),
+        *_page_blobs(pages_of(postings)),
+        (LITTLE, 0, pack_numbers(_little_in(postings))),
+        *_cut_blobs(*cuts),
         *blocks,
     ]
     return Packed(length, bases, ends, starts, blobs)

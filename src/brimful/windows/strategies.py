@@ -62,10 +62,10 @@ def terms_of(text: str) -> frozenset[str]:
     return frozenset(words)
 
 
-def rarities(texts: Sequence[frozenset[str]]) -> dict[str, int]:
+def _rarities(texts: Sequence[frozenset[str]]) -> dict[str, int]:
     """What each term is worth by how few of the texts have it (inverse document frequency), in thousandths.
 
-    >>> rarities([frozenset({"tea", "pot"}), frozenset({"tea"})])["tea"]
+    >>> _rarities([frozenset({"tea", "pot"}), frozenset({"tea"})])["tea"]
     693
     """
     counts = Counter(term for terms in texts for term in terms)
@@ -200,7 +200,7 @@ def link(
     ranked = sorted(windows, key=lambda window: window.order)
     names = Names([window.text for window in ranked])
     terms = [terms_of(window.text) for window in ranked]
-    worths = rarities(terms) if strategy == "semantic" else {}
+    worths = _rarities(terms) if strategy == "semantic" else {}
     cards = [_card(window, own, worths, names) for window, own in zip(ranked, terms, strict=True)]
     if strategy == "adjacent":
         groups = [[card] for card in cards]
