@@ -117,28 +117,19 @@ class FieldSettings:
     unit: float = _weight(1.0, "A word in the unit itself.")
     near: float = _weight(1.0, "A word in its near surroundings.")
     near_reach: int = _weight(2, "How far these go on both sides.", unit="units")
-    wide: float = _weight(0.8, "A word in its wide surroundings.")
-    wide_reach: int = _weight(8, "How far these go on both sides.", unit="units")
     document: float = _weight(1.5, "A word anywhere in the document.")
-    spread: float = _weight(0.1, "How much of a unit's worth its neighbours get.")
     saturation: float = _weight(1.2, "BM25's k1.")
     length: float = _weight(0.75, "BM25's b.")
     name: float = _weight(2.0, "How often a word in the path or title counts as if it stood in the text.")
-    name_in_unit: float = _weight(0.2, "A word of the path or title, in each unit of the document.")
-    called: float = _weight(1.0, "The share of the question that the name says.")
     heading: float = _weight(0.3, "A word in a heading, in each unit below it.")
     definition: float = _weight(1.5, "A unit that defines a name of the question.")
-    runs: float = _weight(0.5, "Four words of the question in a row.")
-    frame: float = _weight(1.0, "A line that a pasted traceback points at.")
     priors: bool = choice(
         True, "Tests, examples, code of others, change logs, generated text and repeated lines count less."
     )
     asking: float = _weight(0.2, "Words that only ask, against a word's one.")
     part: float = _weight(0.7, "Parts of longer words, against a word's one.")
     repeated: float = _weight(4.0, "BM25's k3: how much more a word counts that a question repeats; 0 counts it once.")
-    common: float = _weight(0.5, "To which power a word counts that is common in general; 0 leaves it to the corpus.")
     phrase: float = _weight(2.0, "Words in quotation marks that stand together.")
-    quoted: float = _weight(1.0, "The same in a question, where they only raise; options and messages of errors too.")
 
     def __post_init__(self) -> None:
         check(self)

@@ -54,12 +54,12 @@ static void to_one(double *scores, int64_t count)
         scores[at] /= most;
 }
 
-enum { SCALES = 3 }; /* the unit itself, its near and its wide surroundings */
+enum { SCALES = 2 }; /* the unit itself, and its surroundings */
 
 /* Words in units. Of each scale how far it reaches, how many bytes it has on average, and what each word is worth there,
  * scale after scale; `covering` is what it is worth where the question is covered. `documents` and `records` say of each
  * row what it is worth and whether it is made of records. `measures` are k1, k1 + 1, b and 1 - b, and what counts: the
- * unit, its document, its near and its wide surroundings. */
+ * unit, its document and its surroundings. */
 typedef struct {
     int64_t words, units;
     const int64_t *counts, *told, *lasts, *sizes, *rows;
@@ -110,7 +110,7 @@ static void weigh_scale(const weighing *asked, int64_t scale, const uint8_t *has
 }
 
 /* What each unit is worth by the words in it, around it and in its document; records stand for themselves. `scales` gets
- * the three of them, a row each, `lexical` what they come to, `best` the units that are worth something, in millionths,
+ * both of them, a row each, `lexical` what they come to, `best` the units that are worth something, in millionths,
  * and at least as much as the one of rank `first_ones`, ascending, and behind them room for as many numbers; `has` has a
  * byte for each word and unit, `room` is for four numbers a unit. `most` gets how much of the question the near
  * surroundings with most of it cover. Returns how many the best are. */
@@ -119,7 +119,7 @@ EXPORT int64_t weigh_scales(const weighing *asked, int64_t first_ones, uint8_t *
 {
     int64_t units = asked->units, made = 0, least = 1;
     double *damped = (double *)(room + units), *covered = damped + units, *covers = covered + units;
-    double *own = scales, *near = own + units, *wide = near + units;
+    double *own = scales, *near = own + units;
     const double *shares = asked->measures + 4;
     mark_runs(asked->counts, asked->told, asked->words, units, asked->lasts, has);
     *most = 0.0;
@@ -130,7 +130,6 @@ EXPORT int64_t weigh_scales(const weighing *asked, int64_t first_ones, uint8_t *
         int64_t row = asked->rows[at], is_record = asked->records[row];
         double worth = shares[0] * own[at] + shares[1] * (is_record ? own[at] : asked->documents[row]);
         worth = worth + shares[2] * (is_record ? own[at] : near[at]);
-        worth = worth + shares[3] * (is_record ? own[at] : wide[at]);
         lexical[at] = worth;
         ranks[at] = (int64_t)rounded(worth * 1000000.0);
     }
@@ -153,18 +152,17 @@ typedef struct {
  * shown; NULL where they all count the same. */
 typedef struct {
     int64_t units, documents;
-    const int64_t *firsts, *lasts, *rows;
-    const uint8_t *records;
+    const int64_t *rows;
     const double *by_document;
     int64_t signals;
     const added_signal *given;
     const int64_t *favour;
     const uint8_t *allowed;
-    double known, spread;
+    double known;
 } settling;
 
-/* Add all that speaks for each unit to what it is worth by its words, in `lexical`; neighbours share some of it. `scores`
- * gets that in millionths, `whole` what each document is worth by itself and by its best unit. `best` has room for a
+/* Add all that speaks for each unit to what it is worth by its words, in `lexical`. `scores` gets
+ * that in millionths, `whole` what each document is worth by itself and by its best unit. `best` has room for a
  * number a document. */
 EXPORT void settle_units(const settling *asked, double *lexical, double *best, int64_t *scores, int64_t *whole)
 {
@@ -182,11 +180,6 @@ EXPORT void settle_units(const settling *asked, double *lexical, double *best, i
     }
     for (int64_t at = 0; at < units; at++) {
         double worth = lexical[at];
-        if (!asked->records[asked->rows[at]]) {
-            double before = at > asked->firsts[at] ? lexical[at - 1] : 0.0;
-            double after = at < asked->lasts[at] ? lexical[at + 1] : 0.0;
-            worth = worth + asked->spread * (before + after);
-        }
         if (asked->favour)
             worth = worth * ((double)asked->favour[asked->rows[at]] / 1000.0);
         scores[at] = (int64_t)rounded(worth * 1000000.0);
@@ -265,18 +258,16 @@ static void sink(const int64_t *rows, const int64_t *offsets, int64_t *heap, int
     }
 }
 
-/* The units that are worth anything, or are among the places in `extra`, the best first; of equal ones by path and place.
+/* The units that are worth anything, the best first; of equal ones by path and place.
  * `out` gets five columns of `count` numbers, of which the first so many are set: its place, its number, its row, its
  * score and what words are worth, in millionths. `room` is for a number a unit. Returns how many there are. */
 EXPORT int64_t order_field(int64_t count, const int64_t *numbers, const int64_t *rows, const int64_t *offsets,
-                           const int64_t *lasts, const int64_t *scores, const double *lexical, const int64_t *extra,
-                           int64_t extras, int64_t *room, int64_t *out)
+                           const int64_t *lasts, const int64_t *scores, const double *lexical, int64_t *room,
+                           int64_t *out)
 {
     int64_t runs = 0, made = 0, *order = out, *kept = out + count;
     for (int64_t at = 0; at < count; at++)
         kept[at] = scores[at] > 0;
-    for (int64_t at = 0; at < extras; at++)
-        kept[extra[at]] = 1;
     for (int64_t start = 0; start < count; start = lasts[start] + 1)
         room[runs++] = start;
     for (int64_t root = runs / 2 - 1; root >= 0; root--)

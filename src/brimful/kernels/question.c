@@ -188,7 +188,6 @@ typedef struct {
     const double *documents;
     int64_t most, of_records;
     int64_t touched; /* blocks that may have any of the words, at most */
-    list extra; /* units that are looked at whatever their words, ascending */
     int64_t reach;
 } narrowing;
 
@@ -254,25 +253,17 @@ static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double
     return chosen;
 }
 
-/* The units of the blocks that have most of a question's words, and of those of some units, with their surroundings,
- * ascending. `places` gets seven columns of `most` numbers, of which the first so many are set (`place_units` says of
+/* The units of the blocks that have most of a question's words, with their surroundings, ascending. `places` gets seven columns of `most` numbers, of which the first so many are set (`place_units` says of
  * what, and they lie one after the other); `bounds` the first of each segment, and their number. `worth` and `seen` have a
  * number for each block, all 0, and are left so; `touched` has place for four numbers for each block that may be touched,
- * and two for each that is taken and each unit of `extra`. Returns how many units there are, -1 where there is no such
- * unit or no room. */
+ * and two for each that is taken. Returns how many units there are, -1 where there is no room. */
 EXPORT int64_t choose_units(const corpus *whole, const narrowing *asked, double document, double *worth, int32_t *seen,
                             int64_t *touched, int64_t *units, int64_t most, int64_t *places, int64_t *bounds)
 {
-    int64_t all = whole->all_blocks, taken = asked->most + asked->extra.count;
+    int64_t all = whole->all_blocks, taken = asked->most;
     int64_t *ranks = touched + asked->touched, *room = ranks + asked->touched, *lows = room + 2 * asked->touched;
     int64_t *highs = lows + taken;
     int64_t count = choose_blocks(whole, asked, document, worth, seen, touched, ranks, room, lows);
-    for (int64_t at = 0, block = 0; at < asked->extra.count; at++) {
-        int64_t unit = asked->extra.values[at];
-        if (unit < 0 || unit >= whole->units)
-            return -1;
-        lows[count++] = block = last_not_above(whole->block_firsts, all, block, unit);
-    }
     count = sort_once(lows, count, highs);
     for (int64_t at = 0; at < count; at++) {
         int64_t block = lows[at];
@@ -385,12 +376,10 @@ static void tell_above(const candidates *units, int64_t chains, const int64_t *m
             told[unit] += share;
 }
 
-/* How often each word counts in each unit, and what is told of it: `heading` under a heading that has it, `name` in a
- * document that is called so. Rows of `counts` and `told` are words, and all 0; `has` gets whether a word counts at all.
- * `is_called` has a number for each row, all 0, and is left so; `marks` room for as many as there are headings above. */
+/* How often each word counts in each unit, and what is told of it: `heading` under a heading that has it. Rows of `counts` and `told` are words, and all 0; `has` gets whether a word counts at all.
+ * `marks` has room for as many as there are headings above. */
 EXPORT void count_words(const corpus *whole, const tree *trees, const candidates *units, const group *groups,
-                        const int64_t *firsts, int64_t words, const list *called, int64_t heading, int64_t name,
-                        uint8_t *is_called, int64_t *marks, int64_t *counts, int64_t *told, uint8_t *has)
+                        const int64_t *firsts, int64_t words, int64_t heading, int64_t *marks, int64_t *counts, int64_t *told, uint8_t *has)
 {
     int64_t segments = whole->segments, count = units->count;
     int64_t chains = find_above(trees, segments, units), heads = units->used[segments];
@@ -408,15 +397,6 @@ EXPORT void count_words(const corpus *whole, const tree *trees, const candidates
                 any |= marks[head];
             if (any) /* as it is not for most words */
                 tell_above(units, chains, marks, heading, told);
-        }
-        if (called[word].count) {
-            for (int64_t at = 0; at < called[word].count; at++)
-                is_called[called[word].values[at]] = 1;
-            for (int64_t start = 0; start < count; start = units->lasts[start] + 1)
-                for (int64_t at = start; is_called[units->rows[start]] && at <= units->lasts[start]; at++)
-                    told[at] += name;
-            for (int64_t at = 0; at < called[word].count; at++)
-                is_called[called[word].values[at]] = 0;
         }
         for (int64_t at = 0; at < count; at++)
             has[at] = counts[at] > 0;
@@ -459,77 +439,5 @@ EXPORT int64_t find_defining(const corpus *whole, const tree *trees, const candi
                 }
             }
         }
-    return made;
-}
-
-/* How many runs of four words, in an order that `follows` allows, begin in each unit, by all places of the words that are
- * asked for; sizes[w] is how long one is, and follows[w * words + v] is whether v may follow w. No more than `gap` bytes are between two words of a run. `found` has room for three numbers of `most` positions, `begins`
- * for one more than there are units; counts are all 0. Returns how many positions there are in units; where these are
- * more than `most`, nothing is counted. */
-EXPORT int64_t count_runs(const corpus *whole, const candidates *units, const places_of_word *asked, const int64_t *sizes,
-                          const uint8_t *follows, int64_t words, int64_t gap, int64_t *found, int64_t most,
-                          int64_t *begins, int64_t *counts)
-{
-    enum { RUN = 4 };
-    int64_t made = 0, *places = found + most, *numbers = places + most;
-    memset(begins, 0, (size_t)(units->count + 1) * sizeof *begins);
-    for (int64_t is_second = 0; is_second < 2; is_second++) {
-        /* First how many each unit has, then where: those of a unit stand together, by word and place. */
-        made = 0;
-        for (int64_t word = 0; word < words; word++)
-            for (int64_t part = 0; part < asked[word].count * whole->segments; part++) {
-                const group *own = asked[word].groups + part / whole->segments;
-                int64_t segment = part % whole->segments, size = own->sizes[segment], unit = units->bounds[segment];
-                const int32_t *column = own->positions[segment];
-                int64_t last = units->bounds[segment + 1];
-                for (int64_t at = 0; at < size && unit < last; unit++) {
-                    unit = not_below(units->ends, last, unit, (int64_t)column[at] + 1);
-                    if (unit >= last)
-                        break;
-                    at = place_not_below(column, size, at, units->starts[unit]);
-                    for (; at < size && column[at] < units->ends[unit]; at++, made++)
-                        if (is_second) {
-                            int64_t to = begins[unit]++;
-                            places[to] = column[at];
-                            numbers[to] = word;
-                        } else
-                            begins[unit + 1]++;
-                }
-            }
-        if (made > most)
-            return made;
-        if (!is_second)
-            for (int64_t unit = 0; unit < units->count; unit++)
-                begins[unit + 1] += begins[unit];
-    }
-    /* begins[u] is behind the last of unit u now. */
-    for (int64_t segment = 0; segment < whole->segments; segment++) {
-        int64_t links = 0, before = -1;
-        for (int64_t unit = units->bounds[segment]; unit < units->bounds[segment + 1]; unit++) {
-            int64_t first = unit ? begins[unit - 1] : 0;
-            for (int64_t at = first + 1; at < begins[unit]; at++) { /* they are few, and equal ones stay by their word */
-                int64_t place = places[at], number = numbers[at], to = at;
-                for (; to > first && places[to - 1] > place; to--) {
-                    places[to] = places[to - 1];
-                    numbers[to] = numbers[to - 1];
-                }
-                places[to] = place;
-                numbers[to] = number;
-            }
-            for (int64_t at = first; at < begins[unit]; at++) {
-                int is_linked = 0;
-                if (before >= 0) {
-                    int64_t step = places[at] - places[before];
-                    is_linked = step > 0 && step - sizes[numbers[before]] <= gap &&
-                                follows[numbers[before] * words + numbers[at]];
-                }
-                links = is_linked ? links + 1 : 0;
-                found[at] = unit;
-                before = at;
-                if (links >= RUN - 1)
-                    counts[found[at - (RUN - 1)]]++;
-            }
-        }
-    }
     return made;
 }

@@ -18,10 +18,9 @@ _MOST_SCORE = 1 << 61
 _NO_GROUP = (0,) * 6
 _MOST_KEPT = 1 << 22  # bytes of an array that the next question works in
 _AT_FIRST = 1_024  # places of definitions that there is room for
-_RUNS_AT_FIRST = 1 << 15  # places of words in units
 
-_SCALES = 3
-"""The unit itself, its near and its wide surroundings."""
+_SCALES = 2
+"""The unit itself, and its surroundings."""
 
 
 class Rows:
@@ -203,10 +202,9 @@ class AskedWords:
         most: int,
         of_records: int,
         allowed: NDArray[np.bool_] | None,
-        extra: Numbers,
         reach: int,
     ) -> ChosenUnits:
-        """The units of the best blocks by their words, and of those of `extra`, with so many more on both sides.
+        """The units of the best blocks by their words, with so many more on both sides.
 
         `ordered` are the words that are looked at, each with what it adds to a block that has it; `named` the blocks
         that a word without places has. A block counts by these, the best one's being one, and by `document` times what
@@ -221,7 +219,7 @@ class AskedWords:
             raise ValueError("a word adds something to a block, or nothing")
         if any(len(each) and not 0 <= int(each.min()) <= int(each.max()) < corpus.blocks for each in named.values()):
             raise ValueError(f"there are {corpus.blocks} blocks")
-        extra, room = numbers_of(extra), self.room
+        room = self.room
         places = self.places_of([word if word not in named else -1 for word in words])
         gains = np.array([gain for _, gain in ordered] or [0.0], np.float64)
         own = {word: numbers_of(blocks) for word, blocks in named.items()}
@@ -241,14 +239,12 @@ class AskedWords:
                 most,
                 of_records,
                 most_touched,
-                address_of(extra),
-                len(extra),
                 reach,
             ],
             np.uint64,
         )
-        touched = room.array("touched", (4 * most_touched + 2 * (most + len(extra)),), np.int64)
-        limit = min((min(most, corpus.blocks) + len(extra)) * (corpus.widest + 2 * reach), corpus.units)
+        touched = room.array("touched", (4 * most_touched + 2 * most,), np.int64)
+        limit = min(min(most, corpus.blocks) * (corpus.widest + 2 * reach), corpus.units)
         units, placed = room.array("units", (limit,), np.int64), room.array("placed", (7 * limit,), np.int64)
         bounds = np.empty(corpus.segments + 1, np.int64)
         rooms = (*addresses_of(room.worth, room.seen, touched, units), limit)
@@ -263,7 +259,7 @@ class AskedWords:
 class WordsInUnits:
     """How often words count in some units, and what is told of them above these, in thousandths: a row for each word.
 
-    A word counts `heading` in every unit under a heading that has it, and `name` in those of a document that it calls.
+    A word counts `heading` in every unit under a heading that has it.
     """
 
     def __init__(
@@ -274,7 +270,6 @@ class WordsInUnits:
         *,
         deepest: int,
         heading: int,
-        name: int,
     ) -> None:
         corpus = words.corpus
         if len(trees) != corpus.segments or deepest < 1:
@@ -320,10 +315,7 @@ class WordsInUnits:
             address_of(self._trees[1]),
             address_of(self._units),
             *words.given,
-            words.called_at,
             heading,
-            name,
-            address_of(room.is_called),
             address_of(lines) + 16 * most,
             *addresses_of(self.counts, self.told, self.has),
         )
@@ -346,25 +338,6 @@ class WordsInUnits:
             made = library().find_defining(*given, address_of(names), len(words), address_of(found), most)
         return found[:, :made]
 
-    def runs(self, wanted: Sequence[bool], follows: NDArray[np.bool_], sizes: Sequence[int], *, gap: int) -> Numbers:
-        """How many runs of four words begin in each unit, of those that are wanted, by all their places.
-
-        `follows` says which word may follow which, `sizes` how long they are; so many bytes may be between two.
-        """
-        words, units = self._words, self.counts.shape[1]
-        if not len(wanted) == len(sizes) == len(words) or follows.shape != (len(words), len(words)):
-            raise ValueError("of every word it must be said whether it is wanted, how long it is and which follow it")
-        places = words.places_of([word if is_wanted else -1 for word, is_wanted in enumerate(wanted)])
-        lengths, allowed = np.array(sizes, np.int64), np.ascontiguousarray(follows, np.bool_)
-        counts, begins = np.zeros(units, np.int64), np.empty(units + 1, np.int64)
-        given = (words.corpus.at, *addresses_of(self._units, places, lengths, allowed), len(words), gap)
-        most, made = 0, _RUNS_AT_FIRST
-        while made > most:
-            most = made
-            found = np.empty(3 * most, np.int64)
-            made = library().count_runs(*given, address_of(found), most, *addresses_of(begins, counts))
-        return counts
-
     def scales(
         self,
         worths: Sequence[Sequence[float]],
@@ -378,10 +351,10 @@ class WordsInUnits:
         length: float,
         best: int,
     ) -> ScaledUnits:
-        """What each unit is worth by its words, at three scales and in its document; records stand for themselves.
+        """What each unit is worth by its words, at two scales and in its document; records stand for themselves.
 
         Of each scale: what each word is worth there, how far it reaches, how many bytes it has on average. `shares` are
-        what the unit, its document, its near and its wide surroundings count; `covering` what words are worth where the
+        what the unit, its document and its surroundings count; `covering` what words are worth where the
         question is covered. So many are the `best`, and those that are worth as much.
         """
         words, (_, units) = self._words, self.counts.shape
@@ -397,7 +370,7 @@ class WordsInUnits:
             raise ValueError("every document needs its worth")
         measures = np.array([saturation, saturation + 1, length, 1 - length, *shares], np.float64)
         far, size = np.array(reaches, np.int64), np.array(unit_bytes, np.float64)
-        worth = np.array([*worths[0], *worths[1], *worths[2], *covering], np.float64)
+        worth = np.array([*worths[0], *worths[1], *covering], np.float64)
         asked = np.array(
             [
                 len(words),
@@ -423,7 +396,7 @@ class WordsInUnits:
             address_of(made) + 8 * _SCALES * units,
             *addresses_of(found, most),
         )
-        return ScaledUnits(made[0], made[1], made[2], made[3], found[:count], float(most[0]))
+        return ScaledUnits(made[0], made[1], made[2], found[:count], float(most[0]))
 
 
 class ScaledUnits(NamedTuple):
@@ -431,7 +404,6 @@ class ScaledUnits(NamedTuple):
 
     own: Reals
     near: Reals
-    wide: Reals
     lexical: Reals
     best: Numbers  # the best units, ascending
     covered: float  # what the words are worth that the unit with most of them has near it
@@ -494,14 +466,13 @@ def settle_units(
     *,
     documents: Reals,
     known: float,
-    spread: float,
     favour: Numbers | None,
     allowed: NDArray[np.bool_] | None,
 ) -> _SettledUnits:
     """Words and signals added up, times what is `known` of a question.
 
-    A unit that is no record gets a share of its neighbours' (`spread`). A document is worth what it is as a whole, and
-    its best unit; `favour` says how many thousandths each counts, `allowed` whether it is shown.
+    A document is worth what it is as a whole, and its best unit; `favour` says how many thousandths each counts,
+    `allowed` whether it is shown.
     """
     corpus, room, units = words.corpus, words.room, len(chosen.units)
     for each in signals:
@@ -517,17 +488,17 @@ def settle_units(
     given = np.array(said or [(0, 0, 0)], np.uint64)
     favour = None if favour is None else numbers_of(favour)
     allowed = None if allowed is None else np.ascontiguousarray(allowed, np.bool_)
-    _, _, _, rows, _, firsts, lasts = chosen.placed
+    rows = chosen.placed[3]
     asked = np.array(
         [
             units,
             corpus.documents,
-            *addresses_of(firsts, lasts, rows, corpus.records, documents),
+            *addresses_of(rows, documents),
             len(signals),
             address_of(given),
             0 if favour is None else address_of(favour),
             0 if allowed is None else address_of(allowed),
-            *np.array([known, spread], np.float64).view(np.uint64).tolist(),
+            *np.array([known], np.float64).view(np.uint64).tolist(),
         ],
         np.uint64,
     )
@@ -541,24 +512,22 @@ def settle_units(
     return _SettledUnits(made, scores, whole)
 
 
-def order_field(words: AskedWords, chosen: ChosenUnits, scores: Numbers, lexical: Reals, extra: Numbers) -> Numbers:
-    """The units that are worth anything, and those at the places `extra`, the best first; equal ones by path and place.
+def order_field(words: AskedWords, chosen: ChosenUnits, scores: Numbers, lexical: Reals) -> Numbers:
+    """The units that are worth anything, the best first; equal ones by path and place.
 
     Five rows: places among the chosen, units, documents, scores, and what words are worth in millionths. These stay.
     """
-    units, scores, extra = len(chosen.units), numbers_of(scores), numbers_of(extra)
+    units, scores = len(chosen.units), numbers_of(scores)
     if not len(scores) == len(lexical) == units:
         raise ValueError(f"{units} units need as many scores")
     if units and max(-int(scores.min()), int(scores.max())) > _MOST_SCORE:
         raise ValueError("a score must be below 2 to the 61")
-    if len(extra) and not 0 <= int(extra.min()) <= int(extra.max()) < units:
-        raise ValueError(f"there are {units} units")
     _, _, _, rows, offsets, _, lasts = chosen.placed
     made, room = (
         words.room.array(name, (size,), np.int64) for name, size in (("ordered", 5 * units), ("order", units))
     )
-    columns = (chosen.units, rows, offsets, lasts, scores, lexical, extra)
-    count = library().order_field(units, *addresses_of(*columns), len(extra), address_of(room), address_of(made))
+    columns = (chosen.units, rows, offsets, lasts, scores, lexical)
+    count = library().order_field(units, *addresses_of(*columns), address_of(room), address_of(made))
     return made.reshape(5, units)[:, :count].copy()
 
 

@@ -498,39 +498,3 @@ EXPORT void find_rows(const int64_t *starts, int64_t lines, const int32_t *place
         rows[at] = (int32_t)row;
     }
 }
-
-/* The smallest of the words of a text: those in which no other begins, of those that begin together the shortest. Word w
- * has `lengths[w]` bytes and stands at places[offsets[w]] on, ascending, in the lines `rows`; only what begins before
- * the `ends` of its line counts. `shortest` has a zero for each byte of the text. Kept are the places, word by word;
- * for each word and line where the first of them is kept, which word and which line; and for each word the first of
- * those. Returns how many places there are; the last of `bounds` is the number of pairs. */
-EXPORT int64_t smallest_words(const int32_t *places, const int64_t *offsets, const int32_t *lengths, int64_t words,
-                              const int32_t *rows, const int64_t *ends, int32_t *shortest, int32_t *kept,
-                              int32_t *firsts, int32_t *of_words, int32_t *of_rows, int32_t *bounds)
-{
-    for (int64_t word = 0; word < words; word++)
-        for (int64_t at = offsets[word]; at < offsets[word + 1]; at++)
-            if (!shortest[places[at]] || lengths[word] < shortest[places[at]])
-                shortest[places[at]] = lengths[word];
-    int32_t count = 0, pairs = 0;
-    for (int64_t word = 0; word < words; word++) {
-        bounds[word] = pairs;
-        for (int64_t at = offsets[word]; at < offsets[word + 1]; at++) {
-            int32_t place = places[at], row = rows[at], inside = 1;
-            if (place >= ends[row] || lengths[word] > shortest[place])
-                continue;
-            while (inside < lengths[word] && !shortest[place + inside])
-                inside++;
-            if (inside < lengths[word])
-                continue;
-            if (pairs == bounds[word] || of_rows[pairs - 1] != row) {
-                firsts[pairs] = count;
-                of_words[pairs] = (int32_t)word;
-                of_rows[pairs++] = row;
-            }
-            kept[count++] = place;
-        }
-    }
-    bounds[words] = pairs;
-    return count;
-}

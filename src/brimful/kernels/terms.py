@@ -219,50 +219,6 @@ def find_rows(starts: Numbers, places: Places) -> Places:
     return rows
 
 
-def smallest_words(
-    names: Sequence[bytes], offsets: Numbers, places: Places, *, rows: Places, ends: Numbers
-) -> tuple[Places, Places, Places, Places, Places]:
-    """The smallest words of a text: in which no other begins, of those that begin together the shortest.
-
-    Word w stands at `places[offsets[w]:offsets[w + 1]]`, ascending, in the lines `rows`; what begins behind the end
-    that a line has in `ends` does not count. Returned are the places that are left; of each word in each line where
-    its places begin among those, and behind the last their number; which word and line that is; and where the pairs
-    of each word begin.
-    """
-    offsets, places, rows, ends = numbers_of(offsets), places_of(places), places_of(rows), numbers_of(ends)
-    lengths = np.fromiter(map(len, names), np.int32, len(names))
-    if len(offsets) != len(names) + 1 or offsets[0] != 0 or offsets[-1] != len(places) or (np.diff(offsets) < 0).any():
-        raise ValueError("every word needs its places")
-    if len(rows) != len(places) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(ends)):
-        raise ValueError("every place needs its line")
-    size = int(places.max(initial=0)) + int(lengths.max(initial=0)) + 1
-    if int(places.min(initial=0)) < 0 or size > MOST_BYTES or (len(lengths) and not lengths.min()):
-        raise ValueError("a word must have a byte, and lie inside of its text")
-    shortest, bounds = np.zeros(size, np.int32), np.empty(len(names) + 1, np.int32)
-    kept, firsts, words, lines = (np.empty(len(places) + 1, np.int32) for _ in range(4))
-    given = (places, offsets, lengths), (rows, ends, shortest, kept, firsts, words, lines, bounds)
-    before, behind = ([each.ctypes.data for each in some] for some in given)
-    count = library().smallest_words(*before, len(names), *behind)
-    pairs = int(bounds[-1])
-    firsts[pairs] = count
-    return kept[:count].copy(), firsts[: pairs + 1].copy(), words[:pairs].copy(), lines[:pairs].copy(), bounds
-
-
-def group_by_row(rows: Places, *, count: int) -> tuple[Places, Places]:
-    """Which things each of so many rows has, of each of which the row is given: where they begin, and their numbers.
-
-    >>> bounds, order = group_by_row(np.array([2, 0, 2]), count=3)
-    >>> bounds.tolist(), order.tolist()
-    ([0, 1, 1, 3], [1, 0, 2])
-    """
-    rows = places_of(rows)
-    if count < 0 or len(rows) > MOST_BYTES or (len(rows) and not 0 <= rows.min() <= rows.max() < count):
-        raise ValueError(f"there are {count} rows, and others were named")
-    bounds, order = np.zeros(count + 1, np.int32), np.empty(len(rows), np.int32)
-    library().group_by_row(rows.ctypes.data, len(rows), count, bounds.ctypes.data, order.ctypes.data)
-    return bounds, order
-
-
 def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     """Sorted lines of several texts as those of one, each once, and where in it those of each text stand.
 

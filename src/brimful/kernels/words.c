@@ -236,21 +236,6 @@ EXPORT int64_t find_terms(const uint8_t *text, const uint8_t *classes, int64_t s
     return found.count;
 }
 
-/* Which of some numbered things each of `all` rows has: those of row r are order[bounds[r]] to order[bounds[r + 1] - 1],
- * ascending. `bounds` has a number more than there are rows, all 0; rows are below their number. */
-EXPORT void group_by_row(const int32_t *rows, int64_t count, int64_t all, int32_t *bounds, int32_t *order)
-{
-    for (int64_t at = 0; at < count; at++)
-        bounds[rows[at] + 1]++;
-    for (int64_t row = 0; row < all; row++)
-        bounds[row + 1] += bounds[row];
-    for (int64_t at = 0; at < count; at++)
-        order[bounds[rows[at]]++] = (int32_t)at;
-    for (int64_t row = all; row > 0; row--) /* each has moved to where the next one began */
-        bounds[row] = bounds[row - 1];
-    bounds[0] = 0;
-}
-
 /* The place of a name among sorted ones, -1 where it is none of them: name i is lines[bounds[i]] to before the newline at
  * lines[bounds[i + 1] - 1]. */
 EXPORT int64_t place_name(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *name, int64_t length)

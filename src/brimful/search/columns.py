@@ -19,7 +19,7 @@ from brimful.kernels.question import CorpusPlaces, Rows
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.search.priors import FileKinds, Translations, rules
 from brimful.search.query import AskedTerm
-from brimful.search.signals import NamedDocuments, PathNames, words_of_title
+from brimful.search.signals import postings_of_names, words_of_title
 from brimful.search.spelling import Spellings
 from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
 from brimful.store.far import StoredTerms
@@ -561,15 +561,10 @@ class CorpusColumns:
             self._headers[row] = None if found is None else _TableHeader(found[1], words)
         return self._headers[row]
 
-    @property
-    def path_names(self) -> PathNames:
-        """The words of the documents' paths, and what each says."""
-        return self._called[0]
-
-    @property
+    @cached_property
     def titles(self) -> Postings:
         """Terms of the documents' paths and titles, each with the rows that have it (a row once for each time)."""
-        return self._called[1]
+        return postings_of_names(self.documents.paths, self.documents.titles)
 
     @cached_property
     def is_titled(self) -> Callable[[bytes], bool]:
@@ -580,22 +575,6 @@ class CorpusColumns:
     def titled(self) -> Callable[[tuple[bytes, ...]], Rows]:
         """The rows of the documents whose path or title has one of some terms (a row once for each time)."""
         return lru_cache(_KEPT_TERMS)(lambda names: Rows(self.titles.of_all(names)))
-
-    @cached_property
-    def _called(self) -> tuple[PathNames, Postings]:
-        """Both are made of one reading, which is let go of."""
-        paths, titles = self.documents.paths, self.documents.titles
-
-        def read(*arrays: NDArray[Any]) -> tuple[NamedDocuments, PathNames]:
-            called = NamedDocuments.of_arrays(*arrays, count=len(paths))
-            return called, PathNames(called)
-
-        def make() -> tuple[NamedDocuments, PathNames]:
-            called = NamedDocuments.of(paths, titles)
-            return called, PathNames(called)
-
-        called, names = self._taken("names", read, make=make, arrays=lambda made: made[0].arrays())
-        return names, Postings(called.names, called.offsets, called.rows)
 
 
 def _plot(view: StoredSegment, first: int) -> _SegmentUnits:

@@ -22,7 +22,7 @@ from brimful.kernels.question import (
     settle_units,
 )
 from brimful.search.columns import DEEPEST, CorpusColumns, Ids
-from brimful.search.signals import Candidates, called_by, definitions, entries, idf, plain_rarity, runs
+from brimful.search.signals import Candidates, definitions, entries, idf, plain_rarity
 from brimful.settings import FieldSettings
 
 # ---- field: How much does each place of the corpus matter for a question? The relevance field (DESIGN §4).
@@ -44,14 +44,13 @@ _BELOW = (0.8, 0.5)
 
 _MOST_ENTRIES = 50
 """Of the best places are read to see whether they are entries of a table of contents."""
+_SURROUNDINGS = 8  # units on both sides of those that are looked at, which are looked at too
 _ENTRY = 100
 """What a word counts there, in thousandths: an entry has the words of what it names, and says nothing of it."""
 
 _OF_RECORDS = 4
 """One of so many blocks that are looked at may be of records, where enough others have words of the question."""
 
-_CLEARLY = 1.0
-"""Above this a question means one document of a series, by a word and a number of its name (`called_by`)."""
 
 Scores = NDArray[np.float64]
 
@@ -122,21 +121,15 @@ def relevance(
     blocks: int,
     allowed: NDArray[np.bool_] | None = None,
     favour: Numbers | None = None,
-    sequence: Sequence[int] = (),
-    pointed_at: Sequence[tuple[int, int]] = (),
     lacking: float = 0.0,
-    extra: Ids | None = None,
 ) -> Field:
     """The field over the most promising blocks.
 
-    `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row. `sequence`
-    are the words of the question in its order, as numbers of `term_hits`; `pointed_at` are bytes of documents, by row,
-    that it points at; `lacking` is what its words are worth that the corpus does not have. `extra` are units
-    that are looked at whatever their words, and given though they are worth nothing by them.
+    `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row; `lacking` is
+    what words of the question are worth that the corpus does not have.
     """
     present = [each for each in term_hits if each.census or _is_name(columns, each)]
-    extra = np.zeros(0, np.int64) if extra is None else extra
-    if not (present or len(extra)) or not len(columns):
+    if not present or not len(columns):
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(columns.documents), np.int64)
         return Field(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), nothing, no_documents, 0)
@@ -144,16 +137,16 @@ def relevance(
         columns.asked_places, [each.places for each in term_hits], [columns.titled(each.names) for each in term_hits]
     )
     documents = _documents(columns, term_hits, words, settings)
-    chosen = _promising(columns, term_hits, words, documents, settings, most=blocks, allowed=allowed, extra=extra)
+    chosen = _promising(columns, term_hits, words, documents, settings, most=blocks, allowed=allowed)
     candidates = Candidates(chosen)
-    named = called_by(columns, term_hits) if settings.called else None
     trees = [
         columns.heading_tree(number) if low < high else None
         for number, (low, high) in enumerate(pairwise(chosen.bounds))
     ]
-    heading, in_unit = (round(share * THOUSAND) for share in (settings.heading, settings.name_in_unit))
-    counted = WordsInUnits(words, chosen, trees, deepest=DEEPEST, heading=heading, name=in_unit)
-    _set_right(columns, candidates, term_hits, counted, named, heading)
+    heading = round(settings.heading * THOUSAND)
+    counted = WordsInUnits(words, chosen, trees, deepest=DEEPEST, heading=heading)
+    if columns.has_tables:
+        _tell_columns(columns, candidates, term_hits, counted.counts, counted.told, heading)
     scaled = _scaled(columns, term_hits, counted, documents, settings)
     leading = entries(columns, candidates, scaled.best) if settings.priors else ()
     if len(leading):
@@ -163,13 +156,6 @@ def relevance(
     if settings.definition:
         defined = _defined(columns, candidates, counted, term_hits, scaled.lexical)
         signals += [] if defined is None else [Signal(defined, settings.definition)]
-    in_a_row = runs(counted, term_hits, sequence) if settings.runs else None
-    if in_a_row is not None and in_a_row.any():
-        signals.append(Signal(settings.runs * in_a_row / (in_a_row + 6), 1.0))
-    if pointed_at and settings.frame:
-        signals.append(Signal(_pointed(candidates, pointed_at), settings.frame))
-    if named is not None:
-        signals.append(Signal(named, settings.called, by_row=True))
     settled = settle_units(
         words,
         chosen,
@@ -177,7 +163,6 @@ def relevance(
         signals,
         documents=documents,
         known=_known_share(columns, term_hits, lacking),
-        spread=settings.spread,
         favour=favour,
         allowed=allowed,
     )
@@ -185,8 +170,7 @@ def relevance(
     literal = [at for at, each in enumerate(term_hits) if each.is_literal]
     if literal:
         scores = scores + counted.has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
-    places = chosen.units.searchsorted(extra)  # the candidates hold all of them
-    order, *ordered = order_field(words, chosen, scores, settled.lexical, places)
+    order, *ordered = order_field(words, chosen, scores, settled.lexical)
     covered = _covered(columns, term_hits, scaled, lacking)
     words.close()
     units, rows, scores, lexical = ordered
@@ -201,7 +185,7 @@ def _scaled(
     settings: FieldSettings,
 ) -> ScaledUnits:
     """What each unit is worth by the words in it, around it and in its document; records stand for themselves."""
-    reaches = (0, settings.near_reach, settings.wide_reach)
+    reaches = (0, settings.near_reach)
     around = [2 * reach + 1 for reach in reaches]  # units
     total, size = len(columns), columns.unit_size
     return counted.scales(
@@ -210,27 +194,11 @@ def _scaled(
         unit_bytes=[size * units for units in around],
         covering=[0.0 if each.is_minor else each.weight * idf(each.census, total) for each in term_hits],
         documents=documents,
-        shares=(settings.unit, settings.document, settings.near, settings.wide),
+        shares=(settings.unit, settings.document, settings.near),
         saturation=settings.saturation,
         length=settings.length,
         best=_MOST_ENTRIES,
     )
-
-
-def _set_right(
-    columns: CorpusColumns,
-    units: Candidates,
-    term_hits: Sequence[TermHits],
-    counted: WordsInUnits,
-    named: Scores | None,
-    share: int,
-) -> None:
-    """Words that the name of a document says for all its units count in none, and the names of a table's columns."""
-    if named is not None and (is_named := named > _CLEARLY).any():
-        for each, own in zip(term_hits, counted.counts, strict=True):
-            _beside_name(columns, each, own, units.rows, is_named)
-    if columns.has_tables:
-        _tell_columns(columns, units, term_hits, counted.counts, counted.told, share)
 
 
 def _tell_columns(
@@ -286,9 +254,8 @@ def _promising(
     *,
     most: int,
     allowed: NDArray[np.bool_] | None,
-    extra: Ids,
 ) -> ChosenUnits:
-    """The units of the blocks that have most of the rare words, and of those around `extra`, ascending.
+    """The units of the blocks that have most of the rare words, ascending.
 
     Of records no more than a share is taken where other blocks have something of the question: a line that is pasted
     from a log stands in hundreds of its blocks, whole; what explains it has a part of the words.
@@ -311,8 +278,7 @@ def _promising(
         most=most,
         of_records=_OF_RECORDS if settings.priors else 0,
         allowed=allowed,
-        extra=extra,
-        reach=settings.wide_reach,
+        reach=_SURROUNDINGS,
     )
 
 
@@ -325,30 +291,6 @@ def _named(columns: CorpusColumns, term_hits: TermHits) -> Ids:
     rows = np.zeros(len(columns.documents), bool)
     rows[columns.titled(term_hits.names).values] = True
     return np.flatnonzero(rows[columns.block_rows] & (columns.block_offsets == 0))
-
-
-def _beside_name(
-    columns: CorpusColumns, term_hits: TermHits, counts: Numbers, rows: Numbers, is_named: NDArray[np.bool_]
-) -> None:
-    """A word does not count in units whose document is clearly called by it, which says it for all of them."""
-    called = np.zeros(len(is_named), bool)
-    for name in term_hits.names:
-        called[columns.path_names.of(name)[0]] = True
-    counts[(called & is_named)[rows]] = 0
-
-
-def _pointed(chosen: Candidates, places: Sequence[tuple[int, int]]) -> Scores:
-    """One for the units that hold these bytes of documents, and half for their neighbours."""
-    found = np.zeros(len(chosen))
-    for row, offset in places:
-        at = np.flatnonzero(
-            (chosen.rows == row) & (chosen.offsets <= offset) & (offset < chosen.offsets + chosen.sizes)
-        )
-        for unit in at.tolist():
-            for step, share in ((0, 1.0), (-1, 0.5), (1, 0.5)):
-                if 0 <= unit + step < len(found) and chosen.rows[unit + step] == row:
-                    found[unit + step] = max(found[unit + step], share)
-    return found
 
 
 def _covered(columns: CorpusColumns, term_hits: Sequence[TermHits], scaled: ScaledUnits, lacking: float) -> int:

@@ -6,11 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from brimful.search.columns import CorpusColumns
-
+from typing import Final
 
 # ---- dates: Which day or month does a question name, and how else may a text write it?
 #
@@ -137,20 +133,10 @@ def _ordinal(day: int) -> str:
     return f"{day}{'th' if 10 < day < 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
 
 
-# ---- verbatim: What of a question stands word for word in the texts that it is about?
-#
-# An option of a command (`--no-deps`), and what an error says (`RuntimeError: Session is closed`), without the names
-# and numbers in it that differ each time.
+# ---- options: Which options of commands (`--no-deps`) does a question name?
 
 _MOST_OPTIONS: Final = 16
-_MOST_MESSAGES: Final = 8
-_LEAST_SAID = 3  # words of a part of a message; a whole one says something with two
 _OPTION = re.compile(r"(?<![\w-])(?:--[A-Za-z]\w*(?:-\w+)*|-[A-Za-z]\w*(?:-\w+)+)(?![\w-])")
-_MESSAGE = re.compile(
-    r"(?<!\w)\w{0,100}(?:Error|Exception|Warning|error|ERROR|warning|fatal|panic)(?:\[\w{1,20}\])?:[ \t]+"
-    r"(\S[^\n]{2,300})"
-)
-_VARIES = re.compile(r"[\"'`\u2018-\u201f\u00ab\u00bb()\[\]{}<>:;,=/\\|]|\.(?=\s|$)|\S*\d\S*")
 
 
 def options_in(text: str) -> tuple[str, ...]:
@@ -160,22 +146,6 @@ def options_in(text: str) -> tuple[str, ...]:
     ('no-deps', 'fno-builtin', 'verbose')
     """
     return tuple(dict.fromkeys(found[0].lstrip("-") for found in _OPTION.finditer(text)))[:_MOST_OPTIONS]
-
-
-def messages_in(text: str) -> tuple[str, ...]:
-    """What errors in a text say, between the parts that differ each time; of very many the last.
-
-    >>> messages_in("TypeError: unsupported operand type(s) for +: 'int' and 'str'")
-    ('unsupported operand type',)
-    >>> messages_in("RuntimeError: Session is closed\\nfatal: bad revision")
-    ('Session is closed', 'bad revision')
-    """
-    found: dict[str, None] = {}
-    for message in _MESSAGE.findall(text):
-        parts = [part.strip() for part in _VARIES.split(message)]
-        least = 2 if len([part for part in parts if part]) == 1 else _LEAST_SAID
-        found.update(dict.fromkeys(part for part in parts if len(part.split()) >= least))
-    return tuple(found)[-_MOST_MESSAGES:]
 
 
 # ---- definitions: Does a question ask where something is defined?
@@ -197,85 +167,3 @@ def asking_where(text: str) -> bytes:
     """
     found = _WHERE.search(text) if len(text) <= _LONGEST_WHERE else None
     return b"" if found is None else (found[1] or found[2]).lower().encode()
-
-
-# ---- frames: Which lines of which files does a pasted traceback or log point at?
-#
-# `File "app/tasks.py", line 230`, `lib/route.js:216:15` and `compat.c(622)` name a place. The file is the stored one
-# whose path ends like the pasted one, for as many folders as can be; the line is where it stands now.
-
-_MOST_FRAMES: Final = 32
-_LONGEST_PATH = 400
-_LARGEST = 8 << 20  # bytes of a file whose lines are counted
-_FRAME = re.compile(
-    r"File \"(?P<quoted>[^\"\n]{1,400})\", line (?P<line1>\d{1,7})"
-    r"|(?<![\w./\\-])(?P<path>[\w.@/\\-]{1,400}\.[A-Za-z]\w{0,5})(?::(?P<line2>\d{1,7})\b|\((?P<line3>\d{1,7})\))"
-)
-
-
-class _Frame(NamedTuple):
-    """A line of a file, as it was pasted."""
-
-    path: str
-    line: int
-
-
-def frames_in(text: str) -> tuple[_Frame, ...]:
-    """The places that a text points at, each once, in its order.
-
-    >>> frames_in('File "/app/tasks.py", line 230, in run; at get (lib/route.js:216:15); 12:30 and 3.5:1')
-    (_Frame(path='/app/tasks.py', line=230), _Frame(path='lib/route.js', line=216))
-    """
-    found: dict[_Frame, None] = {}
-    for each in _FRAME.finditer(text):
-        line = int(each["line1"] or each["line2"] or each["line3"])
-        path = (each["quoted"] or each["path"]).replace("\\", "/")
-        if line and len(path) <= _LONGEST_PATH:
-            found.setdefault(_Frame(path, line))
-        if len(found) == _MOST_FRAMES:
-            break
-    return tuple(found)
-
-
-def places_of(columns: CorpusColumns, frames: Sequence[_Frame]) -> list[tuple[int, int]]:
-    """The documents, as rows, and bytes of these lines; none for files that the corpus does not have."""
-    return sorted(set(_places(columns, frames)))
-
-
-def _places(columns: CorpusColumns, frames: Sequence[_Frame]) -> Iterator[tuple[int, int]]:
-    by_name: dict[str, list[int]] = {}
-    if frames:
-        wanted = {frame.path.rpartition("/")[2] for frame in frames}
-        for row, path in enumerate(columns.documents.paths):
-            name = path.rpartition("/")[2]
-            if name in wanted:
-                by_name.setdefault(name, []).append(row)
-    for frame in frames:
-        rows = by_name.get(frame.path.rpartition("/")[2], [])
-        shared = {row: _shared(frame.path, columns.documents.paths[row]) for row in rows}
-        best = [row for row in rows if shared[row] == max(shared.values())]
-        if len(best) != 1 or int(columns.documents.lengths[best[0]]) > _LARGEST:
-            continue  # several files are called so: no telling which
-        number, length = int(columns.documents.numbers[best[0]]), int(columns.documents.lengths[best[0]])
-        at = _line_start(columns.snapshot.read(number, 0, length), frame.line)
-        if at is not None:
-            yield best[0], at
-
-
-def _shared(one: str, other: str) -> int:
-    """How many names two paths have in common, from the last on."""
-    count = 0
-    for mine, theirs in zip(reversed(one.split("/")), reversed(other.split("/")), strict=False):
-        if mine != theirs:
-            break
-        count += 1
-    return count
-
-
-def _line_start(content: bytes, line: int) -> int | None:
-    at = 0
-    for _ in range(line - 1):
-        at = content.find(b"\n", at) + 1
-        if not at:
-            return None
-    return at

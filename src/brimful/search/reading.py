@@ -98,13 +98,13 @@ class Reading:
     def glued_names(self) -> dict[bytes, list[bytes]]:
         """Names that are written as one word of two to four of its words: `American Express`, AMERICANEXPRESS."""
         found: dict[bytes, list[bytes]] = {}
-        terms, path_names = self.query.terms, self.columns.path_names
+        terms, is_titled = self.query.terms, self.columns.is_titled
         wholes = [terms[at].term if at >= 0 else b" " for at in self.query.sequence]
         for size in range(2, _MOST_GLUED + 1):
             for at in range(len(wholes) - size + 1):
                 parts = wholes[at : at + size]
                 name = b"".join(parts)
-                if name in path_names and not is_stop_word(parts[0], self.columns.languages):
+                if is_titled(name) and not is_stop_word(parts[0], self.columns.languages):
                     for part in parts:
                         found.setdefault(part, []).append(name)
         return found

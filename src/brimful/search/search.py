@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as new
 from itertools import compress
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from brimful.corpus.documents import Hit
 from brimful.index.segments import Numbers
-from brimful.search.columns import NO_WORD, CorpusColumns, following, literal
+from brimful.search.columns import CorpusColumns, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
 from brimful.search.late import LateEncoder, ReadReport, read_again, read_late
-from brimful.search.mentions import DateAsked, dates_in, frames_in, messages_in, options_in, places_of
+from brimful.search.mentions import DateAsked, dates_in
 from brimful.search.priors import SOURCE, TRANSLATION
 from brimful.search.query import Query, narrowed, parse_query, rarest
 from brimful.search.reading import MOST_DECIDING, Missing, Reading, lacking, missing_words, named_as_missing, wording
@@ -32,7 +32,6 @@ from brimful.search.terms import (
     is_stop_word,
     joined_forms,
     longest_run,
-    tells,
 )
 from brimful.settings import FieldSettings, Filters
 from brimful.store.rows import NO_TIME
@@ -269,8 +268,6 @@ def _by_words(asked: Understood, settings: FieldSettings, blocks: int, favour: N
         blocks=blocks,
         allowed=asked.allowed,
         favour=favour,
-        sequence=_sequence(reading.query, asked.term_hits),
-        pointed_at=places_of(reading.columns, frames_in(reading.query.text)),
         lacking=sum(each.worth for each in asked.missing),
     )
 
@@ -362,12 +359,6 @@ def _dated(columns: CorpusColumns, dates: Sequence[DateAsked]) -> list[TermHits]
     return found
 
 
-def _sequence(query: Query, term_hits: Sequence[TermHits]) -> list[int]:
-    """The words of the question in its order, as numbers of what is sought; -1 for one that is not."""
-    numbers = {each.word: at for at, each in enumerate(term_hits) if not each.is_literal}
-    return [numbers.get(query.terms[at].term, -1) if at >= 0 else -1 for at in query.sequence]
-
-
 def _favour(reading: Reading, recent_days: int | None, settings: FieldSettings) -> NDArray[np.int64] | None:
     """How many thousandths each document counts: by the kind of its file, and by how recent it is."""
     columns = reading.columns
@@ -427,8 +418,6 @@ def _term_hits(
             weight = min(weight, settings.asking)
         times = repeated.get(asked, 1)
         weight *= times * (settings.repeated + 1) / (times + settings.repeated)
-        if settings.common:
-            weight *= tells(asked) ** settings.common
         names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
         names = (*names, *glued.get(asked, ()))
         minor = asked in parts or is_asking
@@ -445,24 +434,11 @@ def _term_hits(
             for terms in query.phrases
         ),
         *(
-            TermHits(b" ".join(terms), settings.quoted, ((THOUSAND, literal(columns, terms)),))
+            TermHits(b" ".join(terms), 1.0, ((THOUSAND, literal(columns, terms)),))
             for terms in query.quoted
             if len(terms) > 1
         ),
-        *_verbatim(columns, query, settings),
     ]
-
-
-def _verbatim(columns: CorpusColumns, query: Query, settings: FieldSettings) -> Iterator[TermHits]:
-    """Options and messages of the question that stand somewhere word for word: each is one more word of it."""
-    named = [(text, True) for text in options_in(query.text)]
-    for text, is_option in (*named, *((text, False) for text in messages_in(query.text))):
-        terms = tuple(term.term for term in query_terms(text) if not term.is_part)
-        if len(terms) > 1 and terms not in (*query.quoted, *query.phrases):
-            places = following(columns, terms, gap=NO_WORD)
-            hits = TermHits(b" ".join(terms), settings.quoted, ((THOUSAND, places),), is_name=is_option)
-            if hits.census:
-                yield hits
 
 
 def _bounded(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> list[TermHits]:

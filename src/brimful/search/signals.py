@@ -12,18 +12,16 @@ from collections.abc import Sequence
 from decimal import Context as DecimalContext
 from decimal import Decimal
 from functools import cached_property, lru_cache
-from itertools import dropwhile, pairwise
+from itertools import dropwhile
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.index.segments import Numbers, place_of
-from brimful.kernels import Places
-from brimful.kernels.names import NamePart, WordsOfPaths, add_names, share_names
+from brimful.index.segments import Numbers, Postings
 from brimful.kernels.question import ChosenUnits, WordsInUnits
-from brimful.kernels.terms import find_rows, smallest_words
+from brimful.kernels.terms import find_rows
 from brimful.text.terms import Names, terms_of
 
 if TYPE_CHECKING:
@@ -105,18 +103,11 @@ class Candidates:
 
 # ---- signals: What else speaks for a place, beside how often it has the question's words?
 #
-# That it has several of them in a row, as the question does; that it defines a name which the question uses; that its
-# document is called by them.
+# That it defines a name which the question uses; that it is no entry of a table of contents.
 
 Scores = NDArray[np.float64]
 
 
-_KEPT_NAMES = 4_096
-_LEAST_RUN: Final = 4
-"""Words in a row that say more than each by itself."""
-_FOLDER_SHARE: Final = 0.5
-"""What a word of a folder's name says against one of the file's own."""
-_GAP = 3  # bytes between two words of a run
 _MOST_DEFINITIONS = 400  # lines and units that are read to see which name they define
 _LONGEST_HEAD = 300
 _DEFINED = re.compile(
@@ -139,27 +130,6 @@ _VALUE = re.compile(
     rb"[ \t]*(?::[^=\n]{0,80})?=[ \t]*(?:async[ \t]+)?(?:function\b|class\b|\(|\w+[ \t]*=>|lambda\b)"
     rb"|[ \t]*:[ \t]*(?:async[ \t]+)?function\b"
 )
-
-
-def runs(counted: WordsInUnits, term_hits: Sequence[TermHits], sequence: Sequence[int]) -> Numbers | None:
-    """How many runs of four words of the question, in its order, begin in each unit; None where there can be none.
-
-    `sequence` has the number of each word of the question in `term_hits`, -1 for one that is not there. A longer run
-    counts once for each four words of it.
-    """
-    pairs = [(one, other) for one, other in pairwise(sequence) if one >= 0 and other >= 0]
-    if len(sequence) < _LEAST_RUN or not pairs:
-        return None
-    follows = np.zeros((len(term_hits), len(term_hits)), np.bool_)
-    for one, other in pairs:
-        follows[one, other] = True
-    wanted = {number for number in sequence if number >= 0}
-    return counted.runs(
-        [number in wanted for number in range(len(term_hits))],
-        follows,
-        [len(each.word) for each in term_hits],
-        gap=_GAP,
-    )
 
 
 def definitions(
@@ -305,127 +275,13 @@ def entries(columns: CorpusColumns, chosen: Candidates, looked_at: Numbers) -> N
     return np.array(found, np.int64)
 
 
-def called_by(columns: CorpusColumns, term_hits: Sequence[TermHits]) -> Scores:
-    """How clearly a question names each document, from nothing to one.
-
-    How much of what the best named document shares with the question each one shares, times how much of its own name
-    that is: `csv.py` is named by a question about csv, `large_collections.rst` hardly by one about large files. Of a
-    question of several words one may be any file's name: it counts by the root of its share. A number beside a word
-    tells documents of one kind apart: `acme_2018.pdf` is twice as clearly named by both.
-    """
-    names = columns.path_names
-    parts = [[part for name in each.names if len((part := names.of(name)).rows)] for each in term_hits]
-    kinds = [_kind(each) for each in term_hits]
-    rows, worth, marks = add_names(
-        parts, [min(each.weight, 1.0) for each in term_hits], kinds, documents=len(columns.documents)
-    )
-    if len(rows):
-        telling = sum(kind > 0 and not each.is_literal for kind, each in zip(kinds, term_hits, strict=True))
-        share_names(rows, names.totals(rows), marks, worth, telling=telling)
-    return worth
-
-
-def _kind(each: TermHits) -> int:
-    """Whether a word is a plain one, a number, or neither."""
-    return 0 if len(each.word) <= 1 or each.is_minor else 2 if each.word.isdigit() else 1
-
-
-class NamedDocuments(NamedTuple):
-    """The paths and titles of documents as one text, a line each, and its terms."""
-
-    text: bytes
-    starts: Numbers  # where each line begins, and the end
-    path_ends: Numbers  # where the path ends that each begins with
-    names: Names  # of the terms, sorted
-    offsets: Numbers  # where those of each term begin among `rows`, and the end
-    rows: Places  # of each of the terms' places, the line
-    smallest: tuple[Places, ...]  # of paths alone: what `smallest_words` says
-
-    @classmethod
-    def of(cls, paths: Sequence[str], titles: Sequence[str | None]) -> NamedDocuments:
-        """A path, a blank and a title on each line."""
-        lines = [f"{path} {title or ''}" for path, title in zip(paths, titles, strict=True)]
-        joined = "\n".join(lines)
-        if joined.count("\n") >= max(len(lines), 1):
-            joined = "\n".join([line.replace("\n", " ") for line in lines])
-        text = joined.encode("utf-8", "replace")
-        names = paths if text.isascii() else [path.encode("utf-8", "replace") for path in paths]
-        ends = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")), len(text)) + 1
-        starts = np.append(0, ends) if lines else np.zeros(1, np.int64)
-        sizes, terms = np.fromiter(map(len, names), np.int64, len(names)), terms_of(text)
-        path_ends, rows = starts[:-1] + sizes, find_rows(starts[:-1], terms.starts)
-        smallest = smallest_words(terms.names, terms.offsets, terms.starts, rows=rows, ends=path_ends)
-        return cls(text, starts, path_ends, Names.of(terms.names), terms.offsets, rows, smallest)
-
-    def arrays(self) -> list[NDArray[Any]]:
-        """All of it as arrays."""
-        text, names = (np.frombuffer(raw, np.uint8) for raw in (self.text, self.names.lines))
-        return [text, self.starts, self.path_ends, names, self.names.bounds, self.offsets, self.rows, *self.smallest]
-
-    @classmethod
-    def of_arrays(cls, *arrays: NDArray[Any], count: int) -> NamedDocuments:
-        """The same back, of so many documents; a ValueError where they are no such arrays."""
-        text, starts, path_ends, lines, bounds, offsets, rows, *smallest = arrays
-        wide, narrow = np.dtype(np.int64), np.dtype(np.int32)
-        if [each.dtype for each in arrays[1:]] != [wide, wide, np.uint8, narrow, wide, narrow, *[narrow] * 5]:
-            raise ValueError("these are not the names of documents")
-        if bounds[:1].tolist() != [0] or bounds[-1] != len(lines) or (bounds[1:] <= bounds[:-1]).any():
-            raise ValueError("every name must lie inside its text")
-        if not len(starts) - 1 == len(path_ends) == count or len(offsets) != len(bounds):
-            raise ValueError("every document needs a line, and every name its places")
-        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < count:
-            raise ValueError("a name must be a document's")
-        return cls(text.tobytes(), starts, path_ends, Names(lines.tobytes(), bounds), offsets, rows, tuple(smallest))
-
-
-_NO_DOCUMENTS = NamePart(np.zeros(0, np.int64), np.zeros(0))
-
-
-class PathNames:
-    """The words of the documents' paths, the smallest ones, and what each says of which document.
-
-    A word is worth its rarity among the names, in a folder half of it; what stands behind the last dot is nothing.
-    What words are worth is worked out for those that are asked for. Columns have four bytes a number: names of a
-    million documents have ten million words.
-    """
-
-    def __init__(self, called: NamedDocuments) -> None:
-        """Of the names of documents; a ValueError where its columns do not fit each other."""
-        text, starts, path_ends, self._names, _, _, smallest = called
-        self._count = len(path_ends)
-        # Words come in order, the places of each in order, and so do their documents; titles come behind the paths.
-        places, firsts, words, rows, self._bounds = smallest
-        if len(self._bounds) != len(self._names) + 1:
-            raise ValueError("every name needs its pairs")
-        self._words = WordsOfPaths(
-            text, starts, path_ends, (places, firsts, words, rows), words=len(self._names), folder=_FOLDER_SHARE
-        )
-        self.of = lru_cache(_KEPT_NAMES)(self._of)
-        self._part = lru_cache(_KEPT_NAMES)(self._found)
-
-    def __contains__(self, name: bytes) -> bool:
-        part = self._part(name)
-        return bool(part.stop > part.start)
-
-    def _of(self, name: bytes) -> NamePart:
-        """The documents whose path has this word, and what it is worth for each."""
-        part = self._part(name)
-        if part.start == part.stop:
-            return _NO_DOCUMENTS
-        return self._words.weighed(part.start, part.stop, plain_rarity(part.stop - part.start, self._count))
-
-    def totals(self, rows: Numbers) -> Scores:
-        """What all words of these documents' names are worth together, by row; worked out once for each."""
-        while unknown := self._words.unknown(rows):
-            counts = [int(self._bounds[word + 1] - self._bounds[word]) for word in unknown]
-            self._words.know(unknown, [plain_rarity(count, self._count) for count in counts])
-        return self._words.totals
-
-    def _found(self, name: bytes) -> slice:
-        at = place_of(self._names, name)
-        if at < 0:
-            return slice(0, 0)
-        return slice(int(self._bounds[at]), int(self._bounds[at + 1]))
+def postings_of_names(paths: Sequence[str], titles: Sequence[str | None]) -> Postings:
+    """The terms of documents' paths and titles, each with the rows that have it, once for each time."""
+    lines = [f"{path} {title or ''}".replace("\n", " ") for path, title in zip(paths, titles, strict=True)]
+    text = "\n".join(lines).encode("utf-8", "replace")
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1
+    terms = terms_of(text)
+    return Postings(Names.of(terms.names), terms.offsets, find_rows(np.append(0, ends), terms.starts))
 
 
 # ---- repeats: Which units say again what better ones have said?
