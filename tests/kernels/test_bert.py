@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful.kernels import bert
-from tests.index.bert import forward
+from tests.neural.bert import forward
 
 PATHS = range(bert.best_path() + 1)
 

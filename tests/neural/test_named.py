@@ -13,10 +13,10 @@ import pytest
 
 from brimful.errors import ChoiceError, EndpointError, MissingPartError, SettingError
 from brimful.index import minilm, named
-from brimful.index.embedders import EndpointEmbedder, identity_of
-from brimful.index.named import EndpointReranker, embedder_named, reranker_named
-from tests.index.bert import tiny_bert
-from tests.index.conftest import Server
+from brimful.neural.embedders import EndpointEmbedder, identity_of
+from brimful.neural.named import EndpointReranker, embedder_named, reranker_named
+from tests.neural.bert import tiny_bert
+from tests.neural.conftest import Server
 
 # ---- our own
 
