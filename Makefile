@@ -84,7 +84,7 @@ eval: $(STAMP)  ## Recall of evidence on the shared evaluation sets, where this 
 
 PEOPLE ?=
 
-eval-people: $(STAMP)  ## Questions as people ask them and of code, beside BM25 and a hybrid (minutes; fetches packages; PEOPLE="--late minilm")
+eval-people: $(STAMP)  ## Questions as people ask them and of code, beside BM25 and a hybrid (minutes; fetches packages; PEOPLE="--late granite")
 	@$(BIN)/python benchmarks/people.py $(PEOPLE)
 
 bench-densify: $(STAMP)  ## Calls of a condensation against LangChain and LlamaIndex, and a real model (minutes)

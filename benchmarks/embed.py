@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from brimful.index.minilm import PACKAGE, MiniLmEmbedder
 from core import report
 from numpy.typing import NDArray
 
-from brimful.index.embedders import package_folder
-from brimful.index.minilm import PACKAGE, MiniLmEmbedder
 from brimful.index.vectors import cosines, quantise, squares, text_key
 from brimful.kernels import bert
+from brimful.neural.embedders import package_folder
 from brimful.store.sqlite import SqliteStore
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -126,7 +126,7 @@ def opening() -> list[str]:
 def rounding(texts: Sequence[str]) -> list[str]:
     """How the order of similarities differs from that of a pass in float64, by what is kept of a vector."""
     sys.path.append(str(ROOT))
-    from tests.index.bert import forward
+    from tests.neural.bert import forward
 
     embedder, weights = MiniLmEmbedder(), tensors()
     floats = np.array([forward(weights, embedder.tokens(text), layers=6, heads=12) for text in texts])

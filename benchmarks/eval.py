@@ -1,7 +1,7 @@
 """How much of the evidence stands in a context? The shared evaluation sets, beside their peers: `make eval`.
 
 Means go to standard output as they come, and to benchmarks/results as Markdown and JSON named by the commit.
-`--embedder minilm` lets a model read the best places, `--warm` all of them before the first question; `--answerer
+`--embedder granite` lets a model read the best places, `--warm` all of them before the first question; `--answerer
 shared.answerers:by_model` ranks by the model alone, `--answerer module:function` measures anything else: a function
 from documents to an answerer.
 """

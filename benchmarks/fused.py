@@ -13,8 +13,8 @@ import Stemmer
 from numpy.typing import NDArray
 
 import brimful
-from brimful.index.embedders import Embedder
-from brimful.index.named import embedder_named
+from brimful.neural.embedders import Embedder
+from brimful.neural.named import embedder_named
 from brimful.text.tokens import TokenCounter
 
 PIECE_TOKENS = 200

@@ -31,7 +31,7 @@ BUDGETS = {
     CODE: (500, 1_000, 2_000, 4_000),
     BUGS: (2_000, 4_000, 8_000, 16_000),
 }
-PEERS = {"BM25-200": "none", "fused-200": "minilm"}
+PEERS = {"BM25-200": "none", "fused-200": "granite"}
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -91,7 +91,7 @@ def arguments(about_it: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--sets", default=",".join([*PEOPLE, CODE]), help="with commas between (all but the bugs)")
     parser.add_argument("--folders", default="", help="only these folders, with commas between")
     parser.add_argument("--budgets", default="", help="other budgets than each set's own, with commas between")
-    parser.add_argument("--late", default="none", help="the model that reads the best places: none, minilm, a folder")
+    parser.add_argument("--late", default="none", help="the model that reads the best places: none, granite, a folder")
     parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="any choice of `Ask`")
     parser.add_argument("--tree", type=Path, help="ask the sources of another checkout")
     parser.add_argument("--anew", action="store_true", help="index the folders again")

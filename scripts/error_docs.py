@@ -155,7 +155,7 @@ def _full() -> None:
 
 
 def _endpoint() -> None:
-    from brimful.index.embedders import EndpointEmbedder
+    from brimful.neural.embedders import EndpointEmbedder
 
     EndpointEmbedder("http://127.0.0.1:9", "tiny", dimensions=8).embed(["tea"])
 

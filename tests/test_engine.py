@@ -12,8 +12,8 @@ import brimful.store.documents
 from brimful import Document, tokens_for
 from brimful.engine import open as open_store
 from brimful.errors import InputError, SettingError, StoreError
-from brimful.index.embedders import wrap
 from brimful.moment import KEPT_CONTEXTS
+from brimful.neural.embedders import wrap
 from brimful.search import search as searching
 from brimful.settings import CFS, SIZINGS, AskSettings, FieldSettings
 from brimful.store.sqlite import Entry

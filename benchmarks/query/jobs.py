@@ -69,13 +69,13 @@ def late(*, where: str, before: str, asked: Sequence[tuple[str, str]], budget: i
 
     rows = [{"kind": kind} for kind, _ in asked]
     for way in ("words", "new", "known"):
-        with brimful.open(Path(where), embedder="none" if way == "words" else "minilm-int8") as engine:
+        with brimful.open(Path(where), embedder="none" if way == "words" else "granite") as engine:
             engine.context(before, budget=budget)
             for row, (_, question) in zip(rows, asked, strict=True):
                 clock = Clock()
                 context = engine.context(question, budget=budget)
                 wall, cpu = clock.stop()
-                read = {"passages": context.read.passages, "embedded": context.read.embedded} if context.read else {}
+                read = {"units": context.read.units, "embedded": context.read.embedded} if context.read else {}
                 row[way] = {"wall_s": wall, "cpu_s": cpu, **read}
     return {"rows": rows, "peak": peak()}
 

@@ -14,7 +14,7 @@ from brimful.assembly.context import Context
 from brimful.corpus.documents import Document
 from brimful.evaluation.run import Answerer
 from brimful.evaluation.sets import Place
-from brimful.index.named import embedder_named
+from brimful.neural.named import embedder_named
 from shared.sets import Scope, SharedQuestion
 
 MOST_DOCUMENTS = 10

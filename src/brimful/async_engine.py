@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from brimful.engine import Engine
 from brimful.errors import StoreError
-from brimful.index.embedders import Embedder
+from brimful.neural.embedders import Embedder
 from brimful.store.opening import Named
 
 if TYPE_CHECKING:
-    from brimful.index.named import Reranker
+    from brimful.neural.named import Reranker
 
 _THREADS = 4
 """Calls that work or wait for a model at a time."""

@@ -20,8 +20,8 @@ from brimful.corpus.documents import Document
 from brimful.corpus.secrets import check_secret
 from brimful.corpus.skips import Reason, Skipped, SourceSettings
 from brimful.errors import InputError, SettingError
-from brimful.index.embedders import Embedder
 from brimful.moment import KEPT_CONTEXT_BYTES, KEPT_CONTEXTS, Corpus, KeptContexts, Readers, ask_for, beside_the_rest
+from brimful.neural.embedders import Embedder
 from brimful.receipts.receipt import Receipt
 from brimful.search.columns import CorpusColumns
 from brimful.settings import DEFAULT_BUDGET, Ask, AskSettings, FieldSettings
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from brimful.densify.memory import Memory
     from brimful.densify.model import Model
     from brimful.densify.run import Progress
-    from brimful.index.named import Reranker
     from brimful.ingest import Report
+    from brimful.neural.named import Reranker
     from brimful.receipts.checking import Findings
     from brimful.settings import DensifySettings
     from brimful.store.snapshot import StoredSnapshot
@@ -55,8 +55,8 @@ def open(  # noqa: A001
 
     `postgresql://USER@HOST/DATABASE?corpus=NAME` is a corpus on a server (docs/postgres.md), with the same bytes.
 
-    `embedder` is the model that reads the best places of each question, or its name (`minilm`, a folder,
-    `openai:MODEL@URL`, …; `none` for nobody); "auto" takes what BRIMFUL_EMBEDDER names, or MiniLM where it is
+    `embedder` is the model that reads the best places of each question, or its name (`granite`, a folder,
+    `openai:MODEL@URL`, …; `none` for nobody); "auto" takes what BRIMFUL_EMBEDDER names, or granite where it is
     installed. `reranker` puts the best passages of a question in order, after the model; nobody does unless one is
     named, here or as BRIMFUL_RERANKER (docs/vectors.md).
 

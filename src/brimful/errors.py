@@ -133,11 +133,11 @@ class MissingPartError(BrimfulError):
     code = "missing"
 
 
-def install(extra: str = "", *, package: str = "", alone: bool = False) -> str:
+def install(extra: str = "", *, package: str = "") -> str:
     """The command that installs this program with an extra, or a package beside it, where this program runs.
 
     pipx and uv keep a program in an environment of its own, which they alone change; an environment without pip is
-    uv's; anywhere else it is this interpreter's own pip. `alone` leaves out what the package asks for.
+    uv's; anywhere else it is this interpreter's own pip.
 
     >>> install("office").split()[-1]
     "'brimful[office]'"
@@ -147,15 +147,13 @@ def install(extra: str = "", *, package: str = "", alone: bool = False) -> str:
     what = f"'{package or ('brimful[' + extra + ']' if extra else 'brimful')}'"
     home = sys.prefix.replace("\\", "/")
     if "/pipx/venvs/" in home:
-        without = " --pip-args=--no-deps" if alone else ""
-        return f"pipx inject brimful {what}{without}" if package else f"pipx install --force {what}"
-    without = " --no-deps" if alone else ""
+        return f"pipx inject brimful {what}" if package else f"pipx install --force {what}"
     python = f'"{sys.executable}"' if " " in sys.executable else sys.executable or "python"
-    if "/uv/tools/" in home and not alone:
+    if "/uv/tools/" in home:
         return f"uv tool install brimful --with {what}" if package else f"uv tool install --force {what}"
     if PathFinder.find_spec("pip") is None:
-        return f"uv pip install --python {python}{without} {what}"
-    return f"{python} -m pip install{without} {what}"
+        return f"uv pip install --python {python} {what}"
+    return f"{python} -m pip install {what}"
 
 
 class KernelsError(MissingPartError):

@@ -24,7 +24,7 @@ from brimful.assembly.showing import map_part, question_part
 from brimful.budget import Budget, budget_of
 from brimful.corpus.documents import Document, check_path, close_part
 from brimful.errors import DocumentError, FormatError, InputError, SettingError, SpanError, StoreError, choose, install
-from brimful.index.embedders import Embedder, identity_of
+from brimful.neural.embedders import Embedder, identity_of
 from brimful.receipts.notation import read_as
 from brimful.receipts.receipt import CitedWindow, Receipt, hash_of, make_receipt
 from brimful.search.columns import CorpusColumns
@@ -54,7 +54,7 @@ from brimful.windows.window import Window
 if TYPE_CHECKING:
     from brimful.assembly.citing import Checked
     from brimful.assembly.outline_map import CorpusMap
-    from brimful.index.named import Reranker
+    from brimful.neural.named import Reranker
     from brimful.receipts.checking import Findings
 
 KEPT_CONTEXTS = 64
@@ -94,7 +94,7 @@ class Readers:
 
     @cached_property
     def _opened(self) -> LateEncoder | None:
-        from brimful.index.named import chosen_embedder
+        from brimful.neural.named import chosen_embedder
 
         chosen = self._embedder_chosen
         embedder = chosen_embedder(chosen) if isinstance(chosen, str) else chosen
@@ -103,7 +103,7 @@ class Readers:
     @cached_property
     def reranker(self) -> Reranker | None:
         """Who puts the best passages in order; nobody unless one was named."""
-        from brimful.index.named import reranker_named
+        from brimful.neural.named import reranker_named
 
         chosen = self._reranker_chosen
         if chosen == "auto":

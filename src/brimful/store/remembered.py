@@ -31,9 +31,7 @@ class KnownVectors(NamedTuple):
 def known(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
     """What is remembered of these texts; what was changed since it was written is an error."""
     rows = np.zeros((len(keys), width), np.int8)
-    found = known_stacks(cursor, model, keys, width=width)
-    if any(len(numbers) != width for numbers in found.values()):
-        raise CorruptError(_DAMAGED)
+    found = _found(cursor, model, keys, width=width)
     places = [at for at, key in enumerate(keys) if key in found]
     rows[places] = unpack([found[keys[at]] for at in places], width=width)
     return KnownVectors(rows, np.setdiff1d(np.arange(len(keys)), np.array(places, np.int64)))
@@ -49,28 +47,6 @@ def remember(cursor: Cursor, model: str, keys: Sequence[bytes], rows: Bytes) -> 
         "INSERT INTO vectors VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
         ((number, key, numbers, seal_of(number, key, numbers)) for key, numbers in pairs),
     )
-
-
-def known_stacks(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
-    """Those of some stacks (vectors of many texts, packed by whoever asks) that are kept."""
-    number = _number(cursor, model, width)
-    found: dict[bytes, bytes] = {}
-    for first in range(0, len(keys) if number is not None else 0, _AT_ONCE):
-        asked = keys[first : first + _AT_ONCE]
-        marks = ", ".join("?" * len(asked))
-        statement = f"SELECT key, numbers, seal FROM vectors WHERE model = ? AND key IN ({marks})"  # noqa: S608
-        for key, numbers, seal in cursor.fetch(statement, (number, *asked)):
-            if seal != seal_of(number, key, numbers):
-                raise CorruptError(_DAMAGED)
-            found[key] = numbers
-    return found
-
-
-def remember_stack(cursor: Cursor, model: str, key: bytes, stack: bytes, *, width: int) -> None:
-    """Keep one; one that is there already stays as it is."""
-    number = _number_made(cursor, model, width)
-    row = (number, key, stack)
-    cursor.execute("INSERT INTO vectors VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", (*row, seal_of(*row)))
 
 
 def retain(cursor: Cursor, model: str, keys: Sequence[bytes]) -> int:
@@ -96,6 +72,21 @@ def problems(cursor: Cursor) -> Iterator[str]:
     for number, key, numbers, seal in cursor.each("SELECT model, key, numbers, seal FROM vectors"):
         if seal_of(number, key, numbers) != seal:
             yield "a remembered vector fails its checksum"
+
+
+def _found(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
+    """The vectors of those texts that are remembered."""
+    number = _number(cursor, model, width)
+    found: dict[bytes, bytes] = {}
+    for first in range(0, len(keys) if number is not None else 0, _AT_ONCE):
+        asked = keys[first : first + _AT_ONCE]
+        marks = ", ".join("?" * len(asked))
+        statement = f"SELECT key, numbers, seal FROM vectors WHERE model = ? AND key IN ({marks})"  # noqa: S608
+        for key, numbers, seal in cursor.fetch(statement, (number, *asked)):
+            if seal != seal_of(number, key, numbers) or len(numbers) != width:
+                raise CorruptError(_DAMAGED)
+            found[key] = numbers
+    return found
 
 
 def _number(cursor: Cursor, model: str, width: int) -> int | None:

@@ -369,7 +369,7 @@ class Store(ABC):
     # ---- vectors of texts
 
     def vectors_known(self, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
-        """What is remembered of texts by now, whichever process embedded them; `index.quantised.text_key` makes keys.
+        """What is remembered of texts by now, whichever process embedded them; `index.vectors.text_key` makes keys.
 
         A row that is not what was written is a CorruptError: it must not become another ranking.
         """
@@ -383,15 +383,6 @@ class Store(ABC):
         written, nothing is lost but time.
         """
         return self._kept(lambda cursor: remembered.remember(cursor, model, keys, rows))
-
-    def stacks_known(self, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
-        """Those of some stacks of vectors that are remembered."""
-        with self._remembering(write=False) as cursor:
-            return remembered.known_stacks(cursor, model, keys, width=width)
-
-    def remember_stack(self, model: str, key: bytes, stack: bytes, *, width: int) -> str | None:
-        """Keep vectors of many texts as one, likewise."""
-        return self._kept(lambda cursor: remembered.remember_stack(cursor, model, key, stack, width=width))
 
     def _kept(self, keep: Callable[[Cursor], None]) -> str | None:
         try:

@@ -17,7 +17,7 @@ from blake3 import blake3
 
 from brimful.densify.failures import failure
 from brimful.densify.model import Completion
-from brimful.index.embedders import Floats
+from brimful.neural.embedders import Floats
 from brimful.testing.provider import Call, Fault, ScriptedProvider, first_sentence, unanswered_address
 from brimful.text.terms import query_terms
 from brimful.text.tokens import TokenCounter

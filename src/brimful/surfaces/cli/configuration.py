@@ -153,11 +153,11 @@ def _check_meant(key: str, value: Any) -> None:
 
         tokens_for(value)
     elif key == "embedder":
-        from brimful.index.named import check_embedder
+        from brimful.neural.named import check_embedder
 
         check_embedder(value)
     elif key == "reranker":
-        from brimful.index.named import check_reranker
+        from brimful.neural.named import check_reranker
 
         check_reranker(value)
     elif key in _MODELS and value is not None:

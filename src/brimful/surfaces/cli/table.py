@@ -110,7 +110,7 @@ _ADDED = Argument("paths", "PATH", "Files, folders or globs; without any, all th
 _SOURCE = Argument("file", "FILE", "What to condense; - reads standard input.", default="-")
 
 _STORE = _value("store", "FILE", "The store: a file, or its folder.", None, "-s", key="store")
-_READS = "Which model reads: minilm, a folder, openai:NAME@URL, none, ..."
+_READS = "Which model reads: granite, a folder, openai:NAME@URL, none, ..."
 _EMBEDDER = _value("embedder", "NAME", _READS, "auto", "-e", key="embedder")
 _ORDERS = "Who puts the best passages in order: cross-encoder:NAME, rerank:MODEL@URL, none."
 _RERANKER = _value("reranker", "NAME", _ORDERS, "none", key="reranker")
@@ -319,8 +319,8 @@ _ALL = (
     Command(
         "warm",
         "looking",
-        "Let a model read everything ahead. Questions are then compared with every passage, whatever their words. "
-        "Broken off, it goes on where it ended; after a change it reads what is new.",
+        "Let a model read everything ahead, so that questions need not wait. Broken off, it goes on where it ended; "
+        "after a change it reads what is new.",
         (_PATHS,),
         (_EMBEDDER, *_ENDS),
     ),

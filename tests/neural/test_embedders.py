@@ -6,10 +6,10 @@ import threading
 import pytest
 
 from brimful.errors import BrimfulError, EndpointError, InputError, ScoreError, SettingError
-from brimful.index import embedders as endpoints
-from brimful.index.embedders import Embedder, EndpointEmbedder, wrap
 from brimful.index.vectors import cosines, quantise
-from tests.index.conftest import Server
+from brimful.neural import embedders as endpoints
+from brimful.neural.embedders import Embedder, EndpointEmbedder, wrap
+from tests.neural.conftest import Server
 
 # ---- a server
 

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
-import mmap
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brimful.errors import EndpointError, InputError, MissingPartError, ScoreError, SettingError, install
 from brimful.transport import Timeouts, base_address, exchange
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 
 # ---- endpoints: How is a server asked for vectors or scores?
 #
@@ -233,14 +226,6 @@ def _batches(texts: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     return (texts[first : first + size] for first in range(0, len(texts), size))
 
 
-def package_folder(package: str, *, remedy: str) -> Path:
-    """Where a package is installed; none of its code is run."""
-    found = importlib.util.find_spec(package)
-    if found is None or not found.origin:
-        raise MissingPartError(f"{package} is not installed; {remedy}")
-    return Path(found.origin).parent
-
-
 def library(package: str) -> Any:
     """A package of the user's, imported when it is first needed."""
     try:
@@ -267,34 +252,3 @@ def opened(package: str, kind: str, model: str, **settings: object) -> Any:
     except Exception as error:  # a library's errors are its own
         why = f"{package} can't open {model!r} from this machine ({type(error).__name__})"
         raise MissingPartError(f"{why}; bring it here once, or name its folder") from error
-
-
-def read_part(path: Path, *, remedy: str) -> bytes:
-    """A file that belongs to a model or a table."""
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise MissingPartError(f"{path} is missing; {remedy}") from error
-
-
-def mapped_part(path: Path, *, remedy: str) -> memoryview:
-    """A file that belongs to a model or a table, in memory that is read as it is needed: a few rows of megabytes."""
-    try:
-        with path.open("rb") as file:
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise MissingPartError(f"{path} is missing; {remedy}") from error
-    except ValueError as error:
-        raise MissingPartError(f"{path} is empty; {remedy}") from error
-
-
-def open_tokenizer(path: Path, *, remedy: str) -> Tokenizer:
-    """The tokenizer of a file as the library of that name reads it, without the padding that the file presets."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as error:
-        raise MissingPartError(f"tokenizers is not installed; {remedy}") from error
-    tokenizer = Tokenizer.from_str(read_part(path, remedy=remedy).decode())
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer

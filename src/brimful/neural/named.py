@@ -21,7 +21,9 @@ from brimful.errors import (
     choose,
     suggest,
 )
-from brimful.index.embedders import (
+from brimful.neural import bert
+from brimful.neural.bert import BertEmbedder
+from brimful.neural.embedders import (
     Embedder,
     Endpoint,
     EndpointEmbedder,
@@ -32,8 +34,6 @@ from brimful.index.embedders import (
     positive,
     version_of,
 )
-from brimful.neural import bert
-from brimful.neural.bert import BertEmbedder
 
 # ---- rerankers: How well does each text answer a question, read together with it?
 #

@@ -82,5 +82,46 @@ def tiny_bert(parent: Path, *, prefix: str = "", first: bool = False) -> tuple[P
     settings = {"model_type": "bert", "hidden_act": "gelu", "num_hidden_layers": 2, "num_attention_heads": 2}
     (folder / "config.json").write_text(json.dumps({**settings, "max_position_embeddings": 16}))
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": first}))
-    (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    write_tokenizer(folder, WORDS)
     return folder, weights
+
+
+def write_tokenizer(folder: Path, words: Sequence[str]) -> None:
+    """A tokenizer.json as BERT's has it, with these words."""
+    numbers = {word: at for at, word in enumerate(words)}
+    marks = {name: {"id": name, "ids": [numbers[name]], "tokens": [name]} for name in ("[CLS]", "[SEP]")}
+    begin, text, end = (
+        {"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}},
+        {"SpecialToken": {"id": "[SEP]", "type_id": 0}},
+    )
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False) | {"special": True}
+    settings = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": at, "content": word, **flags} for at, word in enumerate(words) if word[0] == "["],
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": True,
+            "strip_accents": None,
+            "lowercase": True,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [begin, text, end],
+            "pair": [begin, text, end],
+            "special_tokens": marks,
+        },
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": numbers,
+        },
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(settings))

@@ -12,44 +12,46 @@ import numpy as np
 import pytest
 
 from brimful.errors import ChoiceError, EndpointError, MissingPartError, SettingError
-from brimful.index import minilm, named
-from brimful.index.embedders import EndpointEmbedder, identity_of
-from brimful.index.named import EndpointReranker, embedder_named, reranker_named
-from tests.index.bert import tiny_bert
-from tests.index.conftest import Server
+from brimful.neural import bert
+from brimful.neural.embedders import EndpointEmbedder, identity_of
+from brimful.neural.named import EndpointReranker, chosen_embedder, embedder_named, reranker_named
+from tests.neural.bert import tiny_bert
+from tests.neural.conftest import Server
 
 # ---- our own
 
 
 def test_the_default_is_the_best_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MiniLM where its weights are there, else nobody."""
-    assert embedder_named("default").name == embedder_named("minilm").name  # type: ignore[union-attr]
-    monkeypatch.setattr(named, "is_installed", lambda: False)
-    assert embedder_named("default") is None
+    """Granite where its weights are there, else nobody; "auto" asks the environment first."""
+    monkeypatch.delenv("BRIMFUL_EMBEDDER")
+    names = {name: embedder_named(name).name for name in ("default", "granite")}  # type: ignore[union-attr]
+    assert len(set(names.values())) == 1
+    assert chosen_embedder().name == names["granite"]  # type: ignore[union-attr]
+    monkeypatch.setenv("BRIMFUL_EMBEDDER", "none")
+    assert chosen_embedder() is None
+    monkeypatch.delenv("BRIMFUL_EMBEDDER")
+    monkeypatch.setattr(bert, "PACKAGE", "no_such_weights")
+    assert embedder_named("default") is chosen_embedder() is None
 
 
 def test_each_plain_name_means_one_embedder(tmp_path: Path) -> None:
-    """`none`, `minilm` with its earlier name, and a folder, each with the identity that a receipt names."""
+    """`none`, `granite` and a folder, each with the identity that a receipt names."""
     assert embedder_named("none") is None
     folder, _ = tiny_bert(tmp_path)
-    found = {name: embedder_named(name) for name in ("minilm", "minilm-int8", str(folder))}
-    identities = {name: identity_of(each) for name, each in found.items() if each is not None}
-    assert [identities[name].model.partition(":")[0] for name in found] == [
-        "all-MiniLM-L6-v2",
-        "all-MiniLM-L6-v2",
-        "tiny-bert",
-    ]
-    assert identities["minilm"].runtime.startswith("brimful's kernel")
-    assert identities["minilm-int8"] == identities["minilm"]
+    found = {name: embedder_named(name) for name in ("granite", str(folder))}
+    identities = [identity_of(each) for each in found.values() if each is not None]
+    assert [each.model.partition(":")[0] for each in identities] == ["granite-embedding-30m-english", "tiny-bert"]
+    assert all(each.runtime.startswith("brimful's kernel") for each in identities)
 
 
 def test_what_is_missing_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name, folder, library, model or server that is not there is a typed error with the remedy."""
     for name, error, words in (
-        ("minilmm", ChoiceError, r"did you mean 'minilm' .*choices: default, none, minilm"),
+        ("granit", ChoiceError, r"did you mean 'granite'. choices: default, none, granite"),
+        ("minilm", ChoiceError, r"choices: default, none, granite, a folder"),
         ("", ChoiceError, "choices"),
         (str(tmp_path / "nowhere"), MissingPartError, "is not a folder"),
-        (str(tmp_path), MissingPartError, r"model\.onnx is missing"),
+        (str(tmp_path), MissingPartError, r"config\.json is missing"),
         ("openai:", SettingError, "write openai:NAME"),
         ("fastembed:", SettingError, "write fastembed:NAME"),
         ("openai:m@ftp://host", SettingError, "looks like https://host/v1"),
@@ -62,9 +64,9 @@ def test_what_is_missing_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(MissingPartError, match=f"{module} is not installed; .* install"):
             embedder_named(name)
-    monkeypatch.setattr(minilm, "PACKAGE", "no_such_weights")
-    with pytest.raises(MissingPartError, match="no_such_weights is not installed"):
-        embedder_named("minilm")
+    monkeypatch.setattr(bert, "PACKAGE", "no_such_weights")
+    with pytest.raises(MissingPartError, match="no model is installed"):
+        embedder_named("granite")
 
 
 # ---- libraries
