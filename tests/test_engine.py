@@ -224,7 +224,7 @@ def test_contexts_are_kept_and_let_go(engine):
     first = engine.context("letter", budget=300)
     assert engine.context("letter", budget=300) is first
     assert engine.context("letter", budget=301) is not first
-    assert engine.context("letter", budget=300, field=FieldSettings(spread=0.2)) is not first
+    assert engine.context("letter", budget=300, field=FieldSettings(near=0.2)) is not first
     for number in range(KEPT_CONTEXTS + 1):
         engine.context(f"letter {number}", budget=20)
     assert len(engine._contexts) == KEPT_CONTEXTS

@@ -427,8 +427,8 @@ class Ask:
         between them. `windows.name`, `field.name` and `densify.name` are the fields of `WindowSettings`,
         `FieldSettings` and `DensifySettings`; `profile` is `default` or `cfs`. Reserves are taken from the budget.
 
-        >>> ask = Ask.of("Tea?", {"fill": "relevant"}, "order=best; windows.snap=off; field.runs=0.25")
-        >>> ask.settings.order, ask.settings.fill, ask.settings.windows.snap, ask.field.runs
+        >>> ask = Ask.of("Tea?", {"fill": "relevant"}, "order=best; windows.snap=off; field.near=0.25")
+        >>> ask.settings.order, ask.settings.fill, ask.settings.windows.snap, ask.field.near
         ('best', 'relevant', False, 0.25)
         >>> Ask.of("Tea?", {"budget": 900, "reserved_response": 500}).budget.available
         400

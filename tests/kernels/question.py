@@ -113,16 +113,12 @@ def chains(starts, ends, parents, bases, begins, behind, deepest):
     return np.array(found).T.reshape(-1, deepest)
 
 
-def settled(lexical, signals, rows, runs, *, known, spread, by_document, records, favour, allowed):
+def settled(lexical, signals, rows, *, known, by_document, favour, allowed):
     """Units and documents with all that speaks for them: lexical, scores, documents."""
     for values, share, by_row in signals:
         lexical = lexical + share * (values[rows] if by_row else values)
     lexical = lexical * known
-    total, (firsts, lasts) = lexical, runs
-    at = np.arange(len(total))
-    before = np.where(at > firsts, np.roll(total, 1), 0.0)
-    after = np.where(at < lasts, np.roll(total, -1), 0.0)
-    total = np.where(records[rows], total, total + spread * (before + after))
+    total = lexical
     shown = np.zeros(len(by_document))
     np.maximum.at(shown, rows, lexical)
     whole = by_document + to_one(shown)

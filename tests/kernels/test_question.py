@@ -1,7 +1,5 @@
 """The kernels that a question is asked with, against the same steps in NumPy, to the last bit."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,7 +20,6 @@ from brimful.kernels.question import (
 from . import question as oracle
 
 DOCUMENTS, DEEPEST = 6, 3
-NO_NUMBERS = np.zeros(0, np.int64)
 POSITIONS = st.lists(st.integers(0, 150), max_size=20).map(lambda found: np.array(sorted(found), np.int64))
 WORTHS = st.one_of(st.just(0.0), st.floats(0, 40))
 
@@ -77,6 +74,7 @@ class Corpus:
                 weight, before = draw(st.integers(0, 1_000)), [held for _, held in groups]
                 groups.append((weight, leave_out(columns, before)))
             words.append(groups)
+        words.append([])  # it has no places, and names the blocks that `chosen` wants
         called = [np.array(draw(st.lists(st.integers(0, DOCUMENTS - 1), max_size=4)), np.int64) for _ in words]
         return words, called, AskedWords(self.places, words, [Rows(each) for each in called])
 
@@ -94,16 +92,16 @@ class Corpus:
 
     def chosen(self, draw, words):
         """Some units."""
-        extra = np.array(sorted(draw(st.sets(st.integers(0, self.count - 1)))), np.int64)
+        blocks = np.array(sorted(draw(st.sets(st.integers(0, len(self.block_firsts) - 1)))), np.int64)
+        last = len(words) - 1
         return words.choose(
-            [],
-            named={},
+            [(last, 1.0)],
+            named={last: blocks},
             documents=np.zeros(DOCUMENTS),
             document=1.0,
-            most=1,
+            most=len(self.block_firsts),
             of_records=0,
             allowed=None,
-            extra=extra,
             reach=draw(st.integers(0, 2)),
         )
 
@@ -154,7 +152,6 @@ def test_units_are_chosen_as_by_sorting_all_blocks(corpus, data):
         data.draw(st.sampled_from([0, 2, 4])),
         data.draw(st.integers(0, 3)),
     )
-    extra = np.array(sorted(data.draw(st.sets(st.integers(0, corpus.count - 1), max_size=3))), np.int64)
     given_all = {"documents": values, "document": 1.5, "most": most, "allowed": allowed}
     blocks = oracle.blocks(
         ordered,
@@ -167,12 +164,11 @@ def test_units_are_chosen_as_by_sorting_all_blocks(corpus, data):
         records=corpus.records,
         **given_all,
     )
-    blocks = np.union1d(blocks, corpus.block_firsts.searchsorted(extra, side="right") - 1).astype(np.int64)
     behind = np.append(corpus.block_firsts, corpus.count)
     units = corpus.grid.between(corpus.block_firsts[blocks], behind[blocks + 1] - 1, reach=reach)
     firsts = np.cumsum([0, *map(len, corpus.starts)])
     for _ in range(2):
-        chosen = asked.choose(ordered, named=named, of_records=share, extra=extra, reach=reach, **given_all)
+        chosen = asked.choose(ordered, named=named, of_records=share, reach=reach, **given_all)
         assert chosen.units.tolist() == units.tolist()
         assert chosen.placed.tolist() == [column.tolist() for column in corpus.grid.placed(units)]
         assert chosen.bounds == units.searchsorted(firsts).tolist()
@@ -180,16 +176,16 @@ def test_units_are_chosen_as_by_sorting_all_blocks(corpus, data):
 
 @given(corpora, st.data())
 def test_words_are_counted_in_units_as_by_a_sorted_lookup(corpus, data):
-    """How often each counts, what headings and names tell of it, and where it may be defined."""
-    words, called, asked = corpus.words(data.draw)
+    """How often each counts, what headings tell of it, and where it may be defined."""
+    words, _, asked = corpus.words(data.draw)
     trees, chosen = corpus.trees(data.draw), corpus.chosen(data.draw, asked)
     made = [None if tree is None else HeadingTree(*tree) for tree in trees]
-    _, starts, ends, rows, *_ = chosen.placed
+    _, starts, ends, *_ = chosen.placed
     for _ in range(2):
-        counted = WordsInUnits(asked, chosen, made, deepest=DEEPEST, heading=300, name=20)
+        counted = WordsInUnits(asked, chosen, made, deepest=DEEPEST, heading=300)
         defining = {True: [], False: []}
         for at, word in enumerate(words):
-            counts, told = np.zeros(len(starts), np.int64), 20 * np.isin(rows, called[at])
+            counts, told = np.zeros((2, len(starts)), np.int64)
             for number, tree in enumerate(trees):
                 part = slice(*chosen.bounds[number : number + 2])
                 for weight, columns in word:
@@ -211,37 +207,6 @@ def test_words_are_counted_in_units_as_by_a_sorted_lookup(corpus, data):
             assert not counted.defining([False] * len(words), [anywhere] * len(words)).size
 
 
-@given(corpora, st.data(), st.integers(0, 12))
-def test_runs_of_words_are_those_of_a_sorted_list(corpus, data, gap):
-    """Four places that follow each other in one segment, each two of words of which one may follow the other."""
-    words, _, asked = corpus.words(data.draw)
-    chosen = corpus.chosen(data.draw, asked)
-    counted = WordsInUnits(asked, chosen, [None] * len(corpus.starts), deepest=1, heading=0, name=0)
-    wanted = [data.draw(st.sampled_from([True, True, False])) for _ in words]
-    sizes = [data.draw(st.integers(1, 4)) for _ in words]
-    pairs = [(one, other) for one in range(len(words)) for other in range(len(words))]
-    mostly = data.draw(st.sampled_from([st.just(True), st.booleans()]))
-    follows = np.array([data.draw(mostly) for _ in pairs], np.bool_).reshape(len(words), len(words))
-    counts, (_, starts, ends, *_) = [0] * len(chosen.units), chosen.placed
-    for number in range(len(corpus.starts)):
-        places = sorted(
-            (position, word, unit)
-            for word, groups in enumerate(words)
-            if wanted[word]
-            for _, columns in groups
-            for position in columns[number].tolist()
-            for unit in range(*chosen.bounds[number : number + 2])
-            if starts[unit] <= position < ends[unit]
-        )
-        linked = [
-            follows[one, other] and 0 < after - before <= sizes[one] + gap
-            for (before, one, _), (after, other, _) in pairwise(places)
-        ]
-        for at in range(len(linked) - 2):
-            counts[places[at][2]] += all(linked[at : at + 3])
-    assert counted.runs(wanted, follows, sizes, gap=gap).tolist() == counts
-
-
 def _defining(at, word, number, tree, chosen, *, anywhere):
     """The places of a word's first group in the units of a segment, in headings or anywhere."""
     _, starts, ends, *_ = chosen.placed
@@ -258,24 +223,24 @@ def test_units_are_weighed_to_the_last_bit(corpus, data, k1, b, unit_bytes):
     """Every sum and product in the same order, at all scales, whichever words and runs there are."""
     words, _, asked = corpus.words(data.draw)
     chosen = corpus.chosen(data.draw, asked)
-    counted = WordsInUnits(asked, chosen, [None] * len(corpus.starts), deepest=1, heading=0, name=200)
+    counted = WordsInUnits(asked, chosen, [None] * len(corpus.starts), deepest=1, heading=0)
     _, starts, ends, rows, _, *runs = chosen.placed
-    reaches = data.draw(st.tuples(*(st.integers(0, 5),) * 3))
-    worths = [[data.draw(WORTHS) for _ in words] for _ in range(4)]
+    reaches = data.draw(st.tuples(*(st.integers(0, 5),) * 2))
+    worths = [[data.draw(WORTHS) for _ in words] for _ in range(3)]
     values = np.array(data.draw(st.lists(WORTHS, min_size=DOCUMENTS, max_size=DOCUMENTS)))
     first_ones = data.draw(st.integers(1, 6))
     found = counted.scales(
-        worths[:3],
+        worths[:2],
         reaches=reaches,
-        unit_bytes=[unit_bytes] * 3,
-        covering=worths[3],
+        unit_bytes=[unit_bytes] * 2,
+        covering=worths[2],
         documents=values,
-        shares=(1.0, 1.5, 0.7, 0.8),
+        shares=(1.0, 1.5, 0.7),
         saturation=k1,
         length=b,
         best=first_ones,
     )
-    own, near, wide = (
+    own, near = (
         oracle.scale(
             counted.counts, counted.told, runs, ends - starts, worth, reach=reach, unit_bytes=unit_bytes, k1=k1, b=b
         )
@@ -283,12 +248,11 @@ def test_units_are_weighed_to_the_last_bit(corpus, data, k1, b, unit_bytes):
     )
     is_record = corpus.records[rows]
     lexical = 1.0 * own + 1.5 * np.where(is_record, own, values[rows])
-    for share, scale in ((0.7, near), (0.8, wide)):
-        lexical = lexical + share * np.where(is_record, own, scale)
-    for made, wanted in zip(found, (own, near, wide, lexical), strict=False):
+    lexical = lexical + 0.7 * np.where(is_record, own, near)
+    for made, wanted in zip(found, (own, near, lexical), strict=False):
         assert made.tolist() == wanted.tolist()
     covered = np.zeros(len(rows))
-    for worth, count, told in zip(worths[3], counted.counts, counted.told, strict=True):
+    for worth, count, told in zip(worths[2], counted.counts, counted.told, strict=True):
         covered += worth * (oracle.around(count, *runs, reaches[1]) + told > 0)
     assert found.covered == float(covered.max(initial=0.0))
     ranks = np.rint(lexical * 1_000_000).astype(np.int64)
@@ -298,10 +262,10 @@ def test_units_are_weighed_to_the_last_bit(corpus, data, k1, b, unit_bytes):
 
 @given(corpora, st.data())
 def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
-    """Signals, neighbours and favour, in one order; then the best first, by path and place where equal."""
+    """Signals and favour, in one order; then the best first, by path and place where equal."""
     _, _, asked = corpus.words(data.draw, 0)
     chosen = corpus.chosen(data.draw, asked)
-    units, (_, _, _, rows, offsets, *runs) = len(chosen.units), chosen.placed
+    units, (_, _, _, rows, offsets, *_) = len(chosen.units), chosen.placed
     signals = [
         (
             np.array(data.draw(st.lists(WORTHS, min_size=size, max_size=size)), np.float64),
@@ -315,7 +279,7 @@ def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
     favour = data.draw(st.one_of(st.none(), st.lists(st.integers(0, 1_500), min_size=DOCUMENTS, max_size=DOCUMENTS)))
     allowed = data.draw(st.one_of(st.none(), st.lists(st.booleans(), min_size=DOCUMENTS, max_size=DOCUMENTS)))
     favour, allowed = (None if each is None else np.array(each) for each in (favour, allowed))
-    given_all = {"known": data.draw(st.floats(0, 1)), "spread": 0.1, "favour": favour}
+    given_all = {"known": data.draw(st.floats(0, 1)), "favour": favour}
     found = settle_units(
         asked,
         chosen,
@@ -329,9 +293,7 @@ def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
         lexical,
         signals,
         rows,
-        runs,
         by_document=by_document,
-        records=corpus.records,
         allowed=allowed,
         **given_all,
     )
@@ -339,14 +301,11 @@ def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
         assert made.tolist() == wanted.tolist()
 
     scores = data.draw(st.one_of(st.just(scores), st.just(scores // 1_000_000), st.just(scores - 2**60)))
-    extra = np.array(sorted(data.draw(st.sets(st.integers(0, units - 1)) if units else st.just(set()))), np.int64)
-    kept = scores > 0
-    kept[extra] = True
     order = np.lexsort((offsets, rows, -scores))
-    order = order[kept[order]]
+    order = order[scores[order] > 0]
     in_millionths = np.rint(words[order] * 1_000_000).astype(np.int64)
     wanted = [order, chosen.units[order], rows[order], scores[order], in_millionths]
-    assert order_field(asked, chosen, scores, words, extra).tolist() == [each.tolist() for each in wanted]
+    assert order_field(asked, chosen, scores, words).tolist() == [each.tolist() for each in wanted]
 
 
 @given(
@@ -356,7 +315,7 @@ def test_numbers_are_rounded_as_numpy_rounds_them(values):
     """Halves go to the even number, and large numbers stay as they are."""
     values = np.array(values, np.float64) / 1_000_000
     asked, chosen = _one_unit_each(len(values))
-    found = order_field(asked, chosen, np.ones(len(values), np.int64), values, NO_NUMBERS)
+    found = order_field(asked, chosen, np.ones(len(values), np.int64), values)
     assert found[4].tolist() == np.rint(values * 1_000_000).astype(np.int64).tolist()
 
 
@@ -368,10 +327,9 @@ def _one_unit_each(count):
     places = CorpusPlaces(
         column, column, block_starts=column, block_rows=at, block_firsts=at, records=np.zeros(count, bool), grid=grid
     )
-    asked = AskedWords(places, [], [])
-    return asked, asked.choose(
-        [], named={}, documents=np.zeros(count), document=1.0, most=1, of_records=0, allowed=None, extra=at, reach=0
-    )
+    asked = AskedWords(places, [[]], [Rows(at[:0])])
+    all_blocks = {"named": {0: at}, "most": count, "of_records": 0}
+    return asked, asked.choose([(0, 1.0)], **all_blocks, documents=np.zeros(count), document=1.0, allowed=None, reach=0)
 
 
 def test_what_does_not_belong_together_is_refused():
@@ -401,15 +359,13 @@ def test_what_does_not_belong_together_is_refused():
         with pytest.raises(ValueError, match="segment"):
             AskedWords(corpus, [[group]], [Rows(at)])
     asked = AskedWords(corpus, [[(1, column)]], [Rows(at)])
-    right = {"documents": np.zeros(3), "most": 1, "allowed": None, "extra": at, "reach": 0, "named": {}}
+    right = {"documents": np.zeros(3), "most": 1, "allowed": None, "reach": 0, "named": {}}
     right |= {"document": 1.0, "of_records": 0}
     for ordered, wrong in (
         ([(0, 1.0)], {"documents": np.zeros(2)}),
         ([(0, 1.0)], {"most": 0}),
         ([(0, 1.0)], {"allowed": np.zeros(2, bool)}),
         ([(0, 1.0)], {"named": {0: at + 1}}),
-        ([(0, 1.0)], {"extra": at + 1}),
-        ([(0, 1.0)], {"extra": at - 1}),
         ([(0, -1.0)], {}),
         ([(0, float("nan"))], {}),
     ):
@@ -417,24 +373,22 @@ def test_what_does_not_belong_together_is_refused():
             asked.choose(ordered, **{**right, **wrong})
     chosen = asked.choose([(0, 1.0)], **right)
     with pytest.raises(ValueError, match="segment"):
-        WordsInUnits(asked, chosen, [], deepest=1, heading=1, name=1)
-    counted = WordsInUnits(asked, chosen, [None], deepest=1, heading=1, name=1)
+        WordsInUnits(asked, chosen, [], deepest=1, heading=1)
+    counted = WordsInUnits(asked, chosen, [None], deepest=1, heading=1)
     with pytest.raises(ValueError, match="word"):
         counted.defining([True, True], [True])
-    with pytest.raises(ValueError, match="word"):
-        counted.runs([True], np.zeros((2, 1), bool), [1], gap=1)
-    right = {"reaches": (0, 1, 2), "unit_bytes": (1, 1, 1), "covering": (1.0,), "documents": np.zeros(3)}
-    right |= {"shares": (1, 1, 1, 1), "saturation": 1.0, "length": 0.5, "best": 3}
+    right = {"reaches": (0, 1), "unit_bytes": (1, 1), "covering": (1.0,), "documents": np.zeros(3)}
+    right |= {"shares": (1, 1, 1), "saturation": 1.0, "length": 0.5, "best": 3}
     for worths, wrong in (
-        ([[1.0]] * 2, {}),
-        ([[1.0, 1.0]] * 3, {}),
-        ([[1.0]] * 3, {"reaches": (0, -1, 2)}),
-        ([[1.0]] * 3, {"covering": ()}),
-        ([[1.0]] * 3, {"documents": np.zeros(2)}),
+        ([[1.0]] * 3, {}),
+        ([[1.0, 1.0]] * 2, {}),
+        ([[1.0]] * 2, {"reaches": (0, -1)}),
+        ([[1.0]] * 2, {"covering": ()}),
+        ([[1.0]] * 2, {"documents": np.zeros(2)}),
     ):
         with pytest.raises(ValueError, match=r"scale|worth"):
             counted.scales(worths, **{**right, **wrong})
-    right = {"documents": np.zeros(3), "known": 1.0, "spread": 1.0, "favour": None, "allowed": None}
+    right = {"documents": np.zeros(3), "known": 1.0, "favour": None, "allowed": None}
     for lexical, signals, wrong in (
         (np.zeros(2), [], {}),
         (np.zeros(3), [Signal(np.zeros(2), 1.0)], {}),
@@ -443,6 +397,6 @@ def test_what_does_not_belong_together_is_refused():
     ):
         with pytest.raises(ValueError, match=r"unit|document"):
             settle_units(asked, chosen, lexical, signals, **{**right, **wrong})
-    for scores, extra in ((at[:2], at), (at, at + 1), (at + (1 << 62), at)):
+    for scores in (at[:2], at + (1 << 62)):
         with pytest.raises(ValueError, match=r"units|score"):
-            order_field(asked, chosen, scores, np.zeros(3), extra)
+            order_field(asked, chosen, scores, np.zeros(3))

@@ -180,67 +180,22 @@ def test_places_of_unknown_terms_are_refused():
             kernels.place_terms(clumps, np.array(bounds), np.array([0, 4]), np.array(terms), named=2)
 
 
-def smallest_words(names, offsets, places, rows, ends):
-    """The words of a text in which no other begins, of those that begin together the shortest."""
-    lengths = np.repeat(np.array([len(name) for name in names], np.int64), np.diff(offsets))
-    numbers = np.repeat(np.arange(len(names)), np.diff(offsets))
-    shortest = {int(place): int(lengths[places == place].min()) for place in set(places.tolist())}
-    kept, firsts, words, lines = [], [], [], []
-    columns = (each.tolist() for each in (places, lengths, numbers, rows))
-    for place, length, number, row in zip(*columns, strict=True):
-        holds = any(place < other < place + length for other in shortest)
-        if holds or length > shortest[place] or place >= ends[row]:
-            continue
-        if (number, row) != ((words or [-1])[-1], (lines or [-1])[-1]):
-            firsts.append(len(kept))
-            words.append(number)
-            lines.append(row)
-        kept.append(place)
-    bounds = [sum(word < number for word in words) for number in range(len(names) + 1)]
-    return kept, [*firsts, len(kept)], words, lines, bounds
-
-
 @given(
-    st.lists(st.tuples(st.integers(1, 9), st.sets(st.integers(0, 90), max_size=12)), max_size=8),
+    st.lists(st.integers(0, 90), max_size=30).map(sorted),
     st.sets(st.integers(1, 90), max_size=6),
-    st.data(),
 )
-def test_smallest_words_are_those_of_plain_python(found, breaks, data):
-    """In which no other begins, the shortest of those that begin together, before the end that counts of their line."""
-    names = [b"x" * length for length, _ in found]
-    columns = [sorted(places) for _, places in found]
-    offsets = np.cumsum([0, *map(len, columns)])
-    places = np.array([place for column in columns for place in column], np.int32)
+def test_the_line_of_a_place_is_that_of_a_sorted_lookup(places, breaks):
+    """The last line that begins no later than the place."""
     starts = np.array([0, *sorted(breaks)])
-    rows = kernels.find_rows(starts, places)
+    rows = kernels.find_rows(starts, np.array(places, np.int32))
     assert rows.tolist() == (starts.searchsorted(places, side="right") - 1).tolist()
-    ends = np.array([data.draw(st.integers(int(start), 100)) for start in starts])
-    made = kernels.smallest_words(names, offsets, places, rows=rows, ends=ends)
-    assert tuple(each.tolist() for each in made) == smallest_words(names, offsets, places, rows, ends)
 
 
 def test_what_words_stand_in_is_checked():
     """No kernel reads a line or a word that is not there."""
-    some = np.array([0, 3], np.int32)
     for starts, places in (([], [0]), ([1, 2], [0]), ([0, 5, 4], [0]), ([0], [-1])):
         with pytest.raises(ValueError, match="must ascend from 0 on"):
             kernels.find_rows(np.array(starts), np.array(places))
-    for names, offsets, rows, why in (
-        ([b"x"], [0, 1], some, "every word needs"),
-        ([b"x"], [0, 2], some[:1], "every place needs"),
-        ([b"x"], [0, 2], some + 1, "every place needs"),
-        ([b""], [0, 2], some * 0, "must have a byte"),
-    ):
-        with pytest.raises(ValueError, match=why):
-            kernels.smallest_words(names, np.array(offsets), some, rows=rows, ends=np.array([9]))
-
-
-@given(st.lists(st.integers(0, 6), max_size=40))
-def test_things_are_grouped_by_their_row(rows):
-    """Of every row the things that it has, ascending, also where it has none."""
-    bounds, order = kernels.group_by_row(np.array(rows, np.int32), count=7)
-    for row in range(7):
-        assert order[bounds[row] : bounds[row + 1]].tolist() == [at for at, own in enumerate(rows) if own == row]
 
 
 @given(st.sets(st.binary(min_size=1, max_size=5).filter(lambda name: b"\n" not in name)), st.binary(max_size=5))
@@ -252,11 +207,8 @@ def test_a_name_is_found_among_sorted_ones(names, other):
         assert known.place(name) == (ordered.index(name) if name in names else -1)
 
 
-def test_rows_and_names_that_do_not_fit_are_refused():
-    """No kernel is called with a row or a bound that is not there."""
-    for rows in ([0, 3], [-1]):
-        with pytest.raises(ValueError, match="3 rows"):
-            kernels.group_by_row(np.array(rows), count=3)
+def test_names_that_do_not_fit_are_refused():
+    """No kernel is called with a bound that is not there."""
     for bounds in ([0, 5], [1, 4], []):
         with pytest.raises(ValueError, match="inside"):
             kernels.place_name(b"tea\n", np.array(bounds, np.int32), b"tea")

@@ -18,7 +18,7 @@ def counts_in(columns, units, places):
     words = AskedWords(columns.asked_places, [[(1, places)]], [Rows(np.zeros(0, np.int64))])
     bounds = [*units.searchsorted(columns.firsts).tolist(), len(units)]
     chosen = ChosenUnits(units, np.array(columns.grid.placed(units)), bounds)
-    counted = WordsInUnits(words, chosen, [None] * len(columns.segments), deepest=1, heading=0, name=0)
+    counted = WordsInUnits(words, chosen, [None] * len(columns.segments), deepest=1, heading=0)
     return counted.counts[0].tolist()
 
 

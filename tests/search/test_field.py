@@ -12,15 +12,14 @@ from brimful import Document
 from brimful.index.build import Extent
 from brimful.search import field as field_module
 from brimful.search.field import MILLION, THOUSAND, TermHits, idf, plain_rarity, relevance
-from brimful.search.signals import called_by
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
 from tests.index.segment import build_segment
 
 from .conftest import corpus, counts_in
 
-PLAIN = {"called": 0, "definition": 0, "runs": 0}  # what signals add has tests of its own
-SETTINGS = FieldSettings(unit=1.0, near=0.8, near_reach=2, wide=0.6, wide_reach=5, document=0.9, spread=0.2, **PLAIN)
+# What definitions add has tests of its own.
+SETTINGS = FieldSettings(unit=1.0, near=0.8, near_reach=2, document=0.9, definition=0)
 
 
 def sought_of(columns, *words, weights=None):
@@ -110,16 +109,10 @@ def plain_field(columns, term_hits, settings):
         for count in counts
     ]
     records = [columns.documents.paths[rows[unit]] == "stock.csv" for unit in units]
-    told = [
-        [
-            settings.heading * is_told(columns, unit, each.word) + settings.name_in_unit * (names[at][rows[unit]] > 0)
-            for unit in units
-        ]
-        for at, each in enumerate(term_hits)
-    ]
+    told = [[settings.heading * is_told(columns, unit, each.word) for unit in units] for each in term_hits]
     own: list[float] = []
     lexical = [0.0] * len(units)
-    scales = ((0, settings.unit), (settings.near_reach, settings.near), (settings.wide_reach, settings.wide))
+    scales = ((0, settings.unit), (settings.near_reach, settings.near))
     for reach, share in scales:
         width = 2 * reach + 1
         censuses = [each.census * width for each in term_hits]
@@ -131,9 +124,7 @@ def plain_field(columns, term_hits, settings):
         lexical = [value + share * worth for value, worth in zip(lexical, here, strict=True)]
     whole = [own[unit] if records[unit] else documents[rows[unit]] for unit in units]
     lexical = [value + settings.document * worth for value, worth in zip(lexical, whole, strict=True)]
-    beside = [0 if records[unit] else sum(lexical[o] for o in around(unit, 1) if o != unit) for unit in units]
-    total = [value + settings.spread * worth for value, worth in zip(lexical, beside, strict=True)]
-    return [round(value * MILLION) for value in total]
+    return [round(value * MILLION) for value in lexical]
 
 
 @pytest.mark.parametrize("words", [(b"tea",), (b"tea", b"harbour"), (b"lamp", b"price", b"absent", b"brass")])
@@ -239,12 +230,3 @@ def test_rarity_is_a_logarithm(census, total):
     census_here = min(census, total)
     plain = log(1 + (total - census_here + 0.5) / (census_here + 0.5))
     assert idf(census, total) == pytest.approx(plain**1.25)
-
-
-def test_a_name_without_words_disturbs_no_other(laid):
-    """A file called `_.py` says nothing by its name, and nothing is divided by that."""
-    texts = {"_.py": "tea is mint", "tea.py": "tea is sage", "a/pot.py": "a pot of tea"}
-    columns = laid([Document(path, text) for path, text in texts.items()])
-    worth = called_by(columns, sought_of(columns, b"tea"))
-    assert worth[columns.documents.paths.index("tea.py")] == 1
-    assert worth.sum() == 1

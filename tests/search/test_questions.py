@@ -169,17 +169,6 @@ def test_a_question_that_names_a_document_is_answered_from_it(ask):
     assert context.windows[0].path == "AMERICANEXPRESS_2019_10K.txt"
 
 
-def test_what_a_name_says_its_passages_need_not_say_again(ask):
-    """In the document that is asked about, its own name in a passage tells nothing: the rest of the question does."""
-    texts = {
-        "ACME_2019_10K.txt": f"{FILLER * 9}Acme Corp thanks the friends of Acme in 2019 for 2019. {FILLER * 20}"
-        f"Goodwill rose to nine million. {FILLER * 9}",
-        "BOLT_2019_10K.txt": f"{FILLER * 9}Goodwill fell to three million. {FILLER * 9}",
-    }
-    windows = ask(texts)("What was the goodwill of Acme in FY2019?", budget=40).windows
-    assert "Goodwill rose" in max(windows, key=lambda window: window.score).text
-
-
 def test_letters_and_digits_that_no_text_writes_together_are_looked_for_apart(ask):
     """`FY2021` where only the year stands is no missing word, and answers; an unknown code is still named."""
     texts = {"report.txt": f"{FILLER * 3}The fiscal year (FY) 2021 had a tax rate of nine percent. {FILLER * 3}"}
@@ -208,26 +197,6 @@ def test_a_frame_of_a_traceback_is_a_hit_on_its_line(ask):
     texts = {"app/tasks.py": "\n".join(lines), "app/other.py": "\n".join(lines), "readme.md": FILLER}
     question = 'Traceback (most recent call last):\n  File "/srv/app/tasks.py", line 230, in run\nValueError: bad'
     assert "step_230 = advance(step_229)" in ask(texts)(question, budget=150).text
-
-
-SESSIONS = {
-    "docs/reference.md": "Each session has a name of its own. A closed door is a closed door, as is a shop.\n\n" * 90
-    + "".join(f"{name} raises RuntimeError where it is not started.\n\n" for name in ("send", "ping", "close", "read")),
-    "client.py": "def request(self, url, data=None):\n"
-    "    # The timeout of a request clamps those of the connection, which are never longer than what was asked for at\n"
-    "    # the beginning; None is how somebody says that it takes as long as it takes, for all requests from here on.\n"
-    '    if self.done:\n        raise RuntimeError("Session is closed")\n    return self.connect(url, data)\n\n\n'
-    + "value = 1\n"
-    * 60,
-}
-
-
-@pytest.mark.parametrize("question", ["RuntimeError: Session is closed", "app.py: ClientError: Session is closed"])
-def test_what_an_error_says_is_looked_for_word_for_word(ask, question):
-    """The line that raises it comes before all that has the name of the error, or its words apart."""
-    context = ask(SESSIONS)(question, budget=200)
-    assert max(context.windows, key=lambda window: window.score).path == "client.py"
-    assert "Session is closed" in context.text
 
 
 OPTIONS = {
@@ -423,7 +392,7 @@ def test_a_word_of_which_only_derived_ones_stand_is_named(tmp_path):
         engine.add_documents(brimful.Document(path, text) for path, text in pages.items())
         found = engine.search("the parental policies")
         assert found.missing == ("parental",)
-        assert [path for path, _ in found.documents][:2] == ["parents.md", "policy.md"]
+        assert {path for path, _ in found.documents[:2]} == {"parents.md", "policy.md"}
         assert found.lacking == 0
         assert engine.search("the gardens").missing == ()
 
@@ -626,18 +595,3 @@ def test_a_long_paste_finds_every_file_that_it_names(ask):
     }
     context = ask(texts)(paste, budget=200)
     assert {"valve.py", "gauge.py"} <= {window.path for window in context.windows}
-
-
-def test_one_word_of_several_calls_a_file_less(tmp_path):
-    """`fields.md` is what "fields" asks for; of three words that one counts by the root of its third."""
-    with brimful.open(tmp_path / "a.db") as engine:
-        for name in ("fields.md", "notes.md"):
-            engine.add_text(name, f"{FILLER * 3}\n\nWhether to ignore extra fields, or to fail.\n\n{FILLER * 3}")
-
-        def worth(question, called):
-            hits = engine.search(question, field=FieldSettings(called=called, spread=0)).hits
-            return max(hit.lexical for hit in hits if hit.path == "fields.md")
-
-        one, of_three = (worth(asked, 1.0) - worth(asked, 0.0) for asked in ("fields", "ignore extra fields"))
-        assert one > 0.8
-        assert of_three == pytest.approx(one * 3**-0.5, abs=1e-5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as new
 from itertools import compress
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from brimful.corpus.documents import Hit
 from brimful.index.segments import Numbers
-from brimful.search.columns import CorpusColumns, following, literal
+from brimful.search.columns import NO_WORD, CorpusColumns, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
 from brimful.search.late import LateEncoder, ReadReport, read_again, read_late
-from brimful.search.mentions import DateAsked, dates_in
+from brimful.search.mentions import DateAsked, dates_in, options_in
 from brimful.search.priors import SOURCE, TRANSLATION
 from brimful.search.query import Query, narrowed, parse_query, rarest
 from brimful.search.reading import MOST_DECIDING, Missing, Reading, lacking, missing_words, named_as_missing, wording
@@ -438,7 +438,18 @@ def _term_hits(
             for terms in query.quoted
             if len(terms) > 1
         ),
+        *_options(columns, query),
     ]
+
+
+def _options(columns: CorpusColumns, query: Query) -> Iterator[TermHits]:
+    """Options of the question (`--no-deps`) that stand somewhere word for word: each is one more word of it."""
+    for option in options_in(query.text):
+        terms = tuple(term.term for term in query_terms(option) if not term.is_part)
+        if len(terms) > 1 and terms not in (*query.quoted, *query.phrases):
+            hits = TermHits(b" ".join(terms), 1.0, ((THOUSAND, following(columns, terms, gap=NO_WORD)),), is_name=True)
+            if hits.census:
+                yield hits
 
 
 def _bounded(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> list[TermHits]:

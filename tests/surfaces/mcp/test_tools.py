@@ -19,7 +19,7 @@ CALLS = [
     ("read_span", {"path": "docs/tea.md"}),
     ("read_span", {"path": "empty.md"}),
     ("explain", {"question": "tea coffe", "budget": 20}),
-    ("explain", {"question": "tea", "sizing": "density", "packing": "interleaved", "set": "field.runs=0"}),
+    ("explain", {"question": "tea", "sizing": "density", "packing": "interleaved", "set": "field.near=0"}),
     ("capture", {"text": "The kettle boils at four. It is red.", "name": "kettle note"}),
     ("capture", {"text": "The kettle boils at four. It is red.", "set": "densify.target_tokens=9"}),
 ]

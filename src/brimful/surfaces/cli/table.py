@@ -114,7 +114,7 @@ _READS = "Which model reads: granite, a folder, openai:NAME@URL, none, ..."
 _EMBEDDER = _value("embedder", "NAME", _READS, "auto", "-e", key="embedder")
 _ORDERS = "Who puts the best passages in order: cross-encoder:NAME, rerank:MODEL@URL, none."
 _RERANKER = _value("reranker", "NAME", _ORDERS, "none", key="reranker")
-_ANY = "Any choice by its name: windows.snap=off, field.runs=0, densify.attempts=3, profile=cfs, ..."
+_ANY = "Any choice by its name: windows.snap=off, field.near=0, densify.attempts=3, profile=cfs, ..."
 _SET = _value("set", "NAME=VALUE;...", _ANY, key="set")
 _SYNONYMS = _value("synonyms", "FILE", "Lines of `word: synonym, synonym` for --related.", key="synonyms")
 _CONDENSES = "Who condenses: extractive:, openai:NAME, ollama:NAME, http://...#NAME."

@@ -129,7 +129,7 @@ _CountedFor = Annotated[
 ]
 Set = Annotated[
     str,
-    Field(max_length=2_000, description="Any other choice, as name=value; name=value (related=on; field.runs=0)."),
+    Field(max_length=2_000, description="Any other choice, as name=value; name=value (related=on; field.near=0)."),
 ]
 _NARROWED: dict[str, Any] = {"format": _TextFormat, "model": _CountedFor}
 
