@@ -76,7 +76,7 @@ bench-postgres: $(STAMP)  ## PostgreSQL against a file and a tsvector + pgvector
 bench-scale: $(STAMP)  ## Three sizes measured, 1 TB and 100 TB on paper, into docs/scale.md (minutes)
 	@$(BIN)/python benchmarks/scale.py
 
-bench-embed: $(STAMP)  ## The sentence model: tokens a second, time to open, sizes, what rounding loses (minutes)
+bench-embed: $(STAMP)  ## The sentence model: tokens a second, time to open (a minute)
 	@$(BIN)/python benchmarks/embed.py
 
 eval: $(STAMP)  ## Recall of evidence on the shared evaluation sets, where this machine has them

@@ -206,9 +206,9 @@ def read_late(stages: Sequence[Stage]) -> Table:
     table = Table(
         "5 With a model that reads the best places",
         ("corpus, kind of question", "words ms", "new ms", "new wall s", "known ms", "known/words", "read", "all/read"),
-        f"MiniLM, {BUDGETS[0]:,} tokens, medians of processor time: by words alone, where the model meets the "
-        "passages of a question for the first time (wall clock too), and where it has read them before. `read` is how "
-        "many passages it read then; `all/read` how many times as many of 600 bytes the corpus has: what has to be "
+        f"{BUDGETS[0]:,} tokens, medians of processor time: by words alone, where the model meets the "
+        "units of a question for the first time (wall clock too), and where it has read them before. `read` is how "
+        "many units it read then; `all/read` how many times as many the corpus has: what has to be "
         "read before a first answer where a corpus is embedded ahead.",
     )
     for stage in stages:

@@ -1,6 +1,6 @@
 """How alike are a question and texts, by a model's vectors in whole numbers?
 
-A model's vector is kept as one byte a dimension: 384 bytes for MiniLM, with the order of similarities nearly that of
+A model's vector is kept as one byte a dimension: 384 bytes for granite, with the order of similarities nearly that of
 its floats (Spearman .9999). Everything after the rounding is exact, so kept vectors give the same scores everywhere.
 """
 
