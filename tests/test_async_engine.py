@@ -29,7 +29,7 @@ def engine(tmp_path):
 
 def test_every_method_has_its_twin():
     """AsyncEngine has the public methods of Engine with the same arguments; properties are methods there."""
-    beside = {"memory", "columns", "one_state", "corpus"}  # live objects and their locks, for code that waits
+    beside = {"memory", "columns", "corpus"}  # live objects and their locks, for code that waits
     for name, member in vars(Engine).items():
         if name.startswith("_") or name in beside:
             continue

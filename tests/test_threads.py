@@ -92,7 +92,7 @@ def test_each_answer_is_of_one_state(engine):
     def ask(number):
         roots = set()
         while not done.is_set():
-            with engine.one_state():
+            with engine.corpus():
                 root = engine.root
                 context = engine.context(QUESTIONS[number % len(QUESTIONS)], budget=120)
                 assert context.receipt.state_root == root == engine.root
@@ -123,7 +123,7 @@ def test_closing_waits_for_those_who_ask(tmp_path):
     inside, answer = threading.Event(), threading.Event()
 
     def hold():
-        with engine.one_state():
+        with engine.corpus():
             inside.set()
             assert answer.wait(60)
             return engine.context("When is tea?", budget=100).text

@@ -239,10 +239,6 @@ class Engine:
         with self._states.turn():
             return {place_below(prefix): folder for prefix, folder in self._store.roots().items()}
 
-    def one_state(self) -> AbstractContextManager[Corpus]:
-        """Several calls that see the same state, whoever writes meanwhile; not for calls that write."""
-        return self.corpus()
-
     @property
     def columns(self) -> CorpusColumns:
         """The corpus as it is now, in columns."""

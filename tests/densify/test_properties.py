@@ -52,7 +52,7 @@ class Flaky:
 )
 @settings(max_examples=150, deadline=None)
 def test_whatever_happens_every_word_is_condensed_once(pieces, limit, told, faults):
-    """With any text, limit and passing faults: full coverage, and no answer is asked for twice."""
+    """Any text, limit and passing faults: full coverage, no answer twice; only a merge wrongly refused is retried."""
     text = "".join(pieces)
     model = FakeModel(limit=limit, told=limit if told else None, fails=Flaky(faults))
     if not text.strip():
@@ -69,9 +69,10 @@ def test_whatever_happens_every_word_is_condensed_once(pieces, limit, told, faul
         assert [(span.start, span.end) for span in digest.covered] == [(0, len(text.encode()))]
         assert digest.calls == model.calls
         assert all(cited.sources for cited in digest.sentences)
-        before = model.calls
-        assert densify(text, model, settings=choice, memory=memory).text == digest.text
-        assert model.calls == before
+        again = densify(text, model, settings=choice, memory=memory)
+        assert again.is_complete
+        if 2 not in map(faults.get, range(1, digest.calls + 1)):
+            assert (again.text, model.calls) == (digest.text, digest.calls)
     assert len(model.answered) == len(set(model.answered))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from brimful.index.segments import Numbers, Postings, Whole
 from brimful.text.outline import merged
-from brimful.text.terms import plain_form
+from brimful.text.terms import plain_forms
 
 _PLACE_BITS = 40  # of a position on an axis
 
@@ -15,7 +15,7 @@ def with_plain_forms(postings: Postings) -> Postings:
     """Postings in which a plain term also stands wherever one with accents does."""
     accented: dict[bytes, list[int]] = {}
     for place, name in enumerate(postings.names):
-        if (plain := plain_form(name)) != name:
+        if (plain := plain_forms([name])[0]) != name:
             accented.setdefault(plain, []).append(place)
     if not accented:
         return postings

@@ -24,11 +24,10 @@ def checkout(tmp_path):
     for name in ("pyproject.toml", "README.md", "LICENSE", "hatch_build.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     ignored = shutil.ignore_patterns("built", "__pycache__")
-    for name in ("errors.py", "patterns.py", "version.py"):
-        (tmp_path / "src" / "brimful").mkdir(parents=True, exist_ok=True)
+    shutil.copytree(ROOT / "src/brimful/kernels", tmp_path / "src/brimful/kernels", ignore=ignored)
+    for name in ("errors.py", "version.py"):
         shutil.copy(ROOT / "src" / "brimful" / name, tmp_path / "src" / "brimful" / name)
     (tmp_path / "src" / "brimful" / "__init__.py").touch()
-    shutil.copytree(ROOT / "src/brimful/kernels", tmp_path / "src/brimful/kernels", ignore=ignored)
     return tmp_path
 
 

@@ -45,7 +45,7 @@ def answer_record(engine: Engine, context: Context, *, prices: int = 0) -> dict[
     record = context_record(context, prices=prices)
     windows = record["windows"]
     assert isinstance(windows, list)
-    with engine.one_state():
+    with engine.corpus():
         for window, each in zip(context.windows, windows, strict=True):
             each["origins"] = list(engine.origins(window.path, window.start, window.end))
             if each["length"] is None:  # too long to be read whole
@@ -56,7 +56,7 @@ def answer_record(engine: Engine, context: Context, *, prices: int = 0) -> dict[
 
 def found_record(engine: Engine, found: Found) -> dict[str, object]:
     """What a search found, best first, with lines and text."""
-    with engine.one_state():
+    with engine.corpus():
         return {
             "hits": [_hit_record(engine, hit) for hit in found.hits],
             "corrections": corrections_record(found.corrections),
@@ -183,7 +183,7 @@ def captures_record(engine: Engine, *, after: str | None = None, limit: int) -> 
 
 def documents_record(engine: Engine, *, after: str | None = None, limit: int) -> dict[str, object]:
     """So many documents by path, after the one that is named; `last` names the last where there are more."""
-    with engine.one_state():
+    with engine.corpus():
         known = engine.columns.documents
         start = 0 if after is None else bisect_right(known.paths, after)
         rows = range(start, min(start + limit, len(known)))
@@ -221,7 +221,7 @@ def findings_record(receipt: Receipt, findings: Findings, *, against: str) -> di
 
 def status_record(engine: Engine) -> dict[str, object]:
     """What a store holds."""
-    with engine.one_state() as corpus:
+    with engine.corpus() as corpus:
         documents = corpus.columns.documents
         return {
             "store": str(engine.path),

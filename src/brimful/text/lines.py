@@ -75,18 +75,6 @@ class Lines:
         return items
 
 
-def lines_of(content: bytes) -> Lines:
-    r"""Find the lines and sentences of a text; its end begins no line.
-
-    >>> lines = lines_of(b"a b \n\n  c")
-    >>> lines.starts.tolist(), lines.firsts.tolist(), lines.ends.tolist()
-    ([0, 5, 6], [0, 5, 8], [3, 5, 9])
-    >>> lines_of(b"Dr. Ada paid 3.50 for tea. It was (U.S. tea). Fine.").sentences.tolist()
-    [27, 46]
-    """
-    return lines_in(content + NEWLINES)
-
-
 def lines_in(padded: bytes) -> Lines:
     """The same of a text that has NEWLINES behind it already: of a long one a copy takes as long as finding them."""
     starts, firsts, ends, marks = kernels.find_lines(padded, _SIGNS, reach=LONGEST_SPEAKER)

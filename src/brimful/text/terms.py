@@ -316,17 +316,12 @@ _LAST_ASCII = 0x7F
 _ACCENTS = re.compile("(?<=[a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1d00-\u1d7f\u2c60-\u2c7f])[\u0300-\u036f]+")
 
 
-def plain_form(name: bytes) -> bytes:
-    """A term without the accents of its Latin and Greek letters.
+def plain_forms(names: Sequence[bytes]) -> list[bytes]:
+    """Each term without the accents of its Latin and Greek letters; done in one text: no accent stands on a newline.
 
-    >>> [plain_form(name.encode()).decode() for name in ("häuser", "ᾅδης", "йод", "ガ")]
+    >>> [name.decode() for name in plain_forms([name.encode() for name in ("häuser", "ᾅδης", "йод", "ガ")])]
     ['hauser', 'αδης', 'йод', 'ガ']
     """
-    return _plain_forms([name])[0]
-
-
-def _plain_forms(names: Sequence[bytes]) -> list[bytes]:
-    """The same of many, as one text: no accent stands on a newline."""
     parts = unicodedata.normalize("NFD", b"\n".join(names).decode())
     plain = _ACCENTS.sub("", parts)
     forms = unicodedata.normalize("NFC", plain).encode().split(b"\n")
@@ -352,7 +347,7 @@ def _with_plain_forms(named: _Named) -> _Named:
     rows = _perhaps_accented(names)
     edges = zip(names.bounds[rows].tolist(), names.bounds[rows + 1].tolist(), strict=True)
     accented = [names.lines[start : end - 1] for start, end in edges]
-    forms_of = zip(rows.tolist(), accented, _plain_forms(accented), strict=True) if accented else ()
+    forms_of = zip(rows.tolist(), accented, plain_forms(accented), strict=True) if accented else ()
     plain = {row: form for row, name, form in forms_of if form != name}
     if not plain:
         return named

@@ -145,7 +145,7 @@ def search(
         raise InputError(f"-C {around} is not a number of lines from 0 to {_MOST_AROUND}")
     question = asked(question)
     corpus = corpus_of(store, paths)
-    with corpus.engine as engine, engine.one_state():
+    with corpus.engine as engine, engine.corpus():
         how = {"operators": True, **ask}
         weights = FieldSettings(priors=bool(how.pop("priors", True)))
         found = engine.search(question, limit=limit, field=weights, **how)  # type: ignore[arg-type]  # checked there

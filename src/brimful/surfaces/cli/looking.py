@@ -51,7 +51,7 @@ def map(  # noqa: A001  (the command's name)
     tokens_for(model)  # an unknown model is named before anything is read
     question = None if question is None else asked(question)
     corpus = corpus_of(store, paths)
-    with corpus.engine as engine, engine.one_state():
+    with corpus.engine as engine, engine.corpus():
         drawn = engine.map(budget=budget, question=question, model=model, path=tuple(path or ()))
         record = {"question": question, **records.map_record(drawn), "root": engine.root, "store": str(engine.path)}
         text = records.as_json(record) if as_json else drawn.text
@@ -73,7 +73,7 @@ def map(  # noqa: A001  (the command's name)
 def ls(*, words: Sequence[str] | None, lines: bool, store: str | None, as_json: bool) -> int:
     """The stored documents, or those whose path fits."""
     place, pattern = _place_and_pattern(store, list(words or ()))
-    with open_store(place) as engine, engine.one_state():
+    with open_store(place) as engine, engine.corpus():
         found = engine.documents(pattern or (), lines=lines)
         if as_json:
             listed = [records.listed_record(each) for each in found]
@@ -89,7 +89,7 @@ def ls(*, words: Sequence[str] | None, lines: bool, store: str | None, as_json: 
 
 def get(*, place: str, copy: bool, store: str | None, as_json: bool) -> int:
     """A stored document, or some of its lines."""
-    with open_store(store_to_ask(store)) as engine, engine.one_state():
+    with open_store(store_to_ask(store)) as engine, engine.corpus():
         cited = engine.cite(place)
         text = cited.text
         if as_json:

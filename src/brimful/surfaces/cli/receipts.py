@@ -199,7 +199,7 @@ def _payload(text: str, form: FormatName) -> Payload:
 
 
 def _resolved(place: str, store: str | None, *, as_json: bool, quiet: bool) -> int:
-    with open_store(store_to_ask(store)) as engine, engine.one_state():
+    with open_store(store_to_ask(store)) as engine, engine.corpus():
         cited = engine.cite(place)
         record = {**records.cited_passage(engine, cited), "root": engine.root, "store": str(engine.path)}
     if as_json:

@@ -58,7 +58,7 @@ def document_routes(service: Service) -> APIRouter:
         """A document, or bytes of it, as text in JSON; of a long one what is sent at once, and where it goes on."""
 
         def passage() -> records.Record:
-            with engine.one_state():
+            with engine.corpus():
                 document = service.document(path)
                 stop = len(document) if end is None else end
                 check_span(start, stop, length=len(document), where=f" {path[:200]}")
@@ -233,7 +233,7 @@ def question_routes(service: Service) -> APIRouter:
         service.check_question(body.question)
         service.check_results(body.limit, most=service.settings.results)
         chosen = body.model_dump()
-        with engine.one_state():
+        with engine.corpus():
             found = engine.search(field=FieldSettings(priors=chosen.pop("priors")), **chosen)
             record = records.found_record(engine, found)
             return {"question": body.question, **record, "root": engine.root}
@@ -254,7 +254,7 @@ def question_routes(service: Service) -> APIRouter:
         """What the corpus holds within a budget: files with their headings and definitions."""
         service.check_budget(body.budget)
         service.check_question(body.question or "")
-        with engine.one_state():
+        with engine.corpus():
             drawn = engine.map(budget=body.budget, question=body.question, model=body.model, path=body.path)
             return {**records.map_record(drawn), "root": engine.root}
 
@@ -262,7 +262,7 @@ def question_routes(service: Service) -> APIRouter:
     @service.answers
     def cite(body: schemas.CiteRequest) -> records.Record:
         """The bytes that a citation names."""
-        with engine.one_state():
+        with engine.corpus():
             cited = engine.cite(body.place)
             assert cited.document is not None
             return records.passage_record(engine, cited.document, cited.span, most_bytes=limits.PASSAGE_BYTES)

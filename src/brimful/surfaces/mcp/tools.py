@@ -277,7 +277,7 @@ class Tools:
     ) -> Annotated[CallToolResult, schemas.SearchResult]:
         """Hits with their text, each cut to a bounded length."""
         field = FieldSettings(priors=chosen.pop("priors"))
-        with self.engine.one_state():
+        with self.engine.corpus():
             found = self.engine.search(question, limit=limit, field=field, **chosen)
             note = schemas.missing(found.missing) if found.hits else schemas.nothing(why_empty(found))
             result = schemas.SearchResult.model_validate({**records.found_record(self.engine, found), "note": note})
@@ -302,7 +302,7 @@ class Tools:
         by_bytes, by_lines = (start, end) != (None, None), (first_line, last_line) != (None, None)
         if by_bytes and by_lines:
             raise InputError("start and end count bytes, first_line and last_line count lines; give one of the pairs")
-        with self.engine.one_state():
+        with self.engine.corpus():
             document = self.engine.document(path)
             if by_lines:
                 span = document.span_of_lines(first_line or 1, last_line or max(first_line or 1, document.line_count))
