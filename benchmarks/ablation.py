@@ -19,8 +19,7 @@ from core.report import commit
 from shared.sets import ASKED, BUDGETS, find_shared
 
 import brimful
-from brimful.evaluation.measures import TokenAxis, score
-from brimful.evaluation.sets import EvaluationSet, Place
+from brimful.evaluation import EvaluationSet, Place, TokenAxis, score
 from brimful.search import field, search, terms
 from brimful.search.columns import CorpusColumns
 from brimful.search.priors import FileKinds

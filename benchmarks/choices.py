@@ -25,8 +25,7 @@ import brimful
 from brimful import render
 from brimful.assembly.context import Context
 from brimful.engine import Engine
-from brimful.evaluation.measures import LEAST_COVERAGE, TokenAxis, coverage, score
-from brimful.evaluation.sets import EvaluationSet, Place, Question
+from brimful.evaluation import LEAST_COVERAGE, EvaluationSet, Place, Question, TokenAxis, coverage, score
 from brimful.settings import Ask, AskSettings, FieldSettings
 from brimful.text.vocabularies import tokens_for
 

@@ -15,7 +15,7 @@ from shared.answerers import cited
 from shared.sets import ASKED, find_shared
 
 import brimful
-from brimful.evaluation.run import evaluate
+from brimful.evaluation import evaluate
 from brimful.text.terms import query_terms
 
 BUDGETS = (1_000, 4_000)

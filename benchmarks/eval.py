@@ -21,7 +21,7 @@ from shared.measures import ndcg
 from shared.sets import ASKED, BUDGETS, baselines, find_shared
 
 from brimful.errors import BrimfulError, choose
-from brimful.evaluation.run import evaluate
+from brimful.evaluation import evaluate
 
 NOT_HERE = """The shared evaluation sets are not on this machine: nothing was measured.
 They are looked for in shared/eval beside this repository; set BRIMFUL_EVAL to name another folder.

@@ -474,8 +474,7 @@ def _found(server: Any, name: str, limit: int) -> dict[str, list[float]]:
     from shared.answerers import cited
 
     import brimful
-    from brimful.evaluation.run import evaluate
-    from brimful.evaluation.sets import EvaluationSet, Place, Question
+    from brimful.evaluation import EvaluationSet, Place, Question, evaluate
 
     shared = find_shared()
     assert shared is not None

@@ -12,8 +12,7 @@ import numpy as np
 import brimful
 from brimful.assembly.context import Context
 from brimful.corpus.documents import Document
-from brimful.evaluation.run import Answerer
-from brimful.evaluation.sets import Place
+from brimful.evaluation import Answerer, Place
 from brimful.neural.named import embedder_named
 from shared.sets import Scope, SharedQuestion
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brimful.evaluation.run import Result
+from brimful.evaluation import Result
 from shared.measures import Difference, difference
 from shared.sets import Asked
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from brimful.corpus.documents import Document
-from brimful.evaluation.sets import EvaluationSet, Question, read_set
+from brimful.evaluation import EvaluationSet, Question, read_set
 
 BUDGETS = (500, 1000, 2000, 4000)
 ROOT = Path(__file__).resolve().parents[2]

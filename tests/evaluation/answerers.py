@@ -2,7 +2,7 @@
 
 import re
 
-from brimful.evaluation.sets import Place
+from brimful.evaluation import Place
 
 _WORD = re.compile(r"\w+")
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful import Document
-from brimful.evaluation.measures import Scores, TokenAxis, score
-from brimful.evaluation.sets import Place, read_set
+from brimful.evaluation import Place, Scores, TokenAxis, read_set, score
 
 WORDS = Document("a.txt", "one two three four five six seven eight nine ten")  # each word one token
 

@@ -3,7 +3,7 @@
 import pytest
 
 from brimful import Document, Hit, Window, inflate, pack, tokens_for
-from brimful.evaluation.measures import adjacency, best_come_first, coverage, properties
+from brimful.evaluation import adjacency, best_come_first, coverage, properties
 from brimful.text.tokens import counting
 
 BOATS = Document(
@@ -23,7 +23,7 @@ def cut(*texts):
     return Window.cut(BOATS, start, last + len(texts[-1]))
 
 
-@pytest.mark.seed("CFS property 5", "coverage > 0.9 is measured", where="evaluation/measures.py")
+@pytest.mark.seed("CFS property 5", "coverage > 0.9 is measured", where="evaluation.py")
 def test_coverage_counts_a_source_token_once():
     """Windows that overlap are paid for twice but cover once."""
     once = pack([cut(FERRY, PILOT)], budget=40, trim=False, fill="relevant")
@@ -40,7 +40,7 @@ def test_coverage_of_texts_without_a_document():
     assert coverage(context, counter=WORDS) == 3 / 100
 
 
-@pytest.mark.seed("CFS property 4", "adjacency > 0.7 is measured", where="evaluation/measures.py")
+@pytest.mark.seed("CFS property 4", "adjacency > 0.7 is measured", where="evaluation.py")
 def test_adjacency_is_what_of_the_possible_stands_together():
     """Two of three possible neighbours are neighbours."""
     paths = ["a", "a", "b", "a", "c", "c"]

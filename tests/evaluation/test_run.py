@@ -7,8 +7,7 @@ import pytest
 
 from brimful import BudgetError
 from brimful.errors import InputError
-from brimful.evaluation.run import evaluate
-from brimful.evaluation.sets import EvaluationSet, Place, read_set
+from brimful.evaluation import EvaluationSet, Place, evaluate, read_set
 
 
 def whole(path="boats.md", end=69):

@@ -3,7 +3,7 @@
 import pytest
 
 from brimful.errors import InputError
-from brimful.evaluation.sets import Place, read_set
+from brimful.evaluation import Place, read_set
 from tests.evaluation.conftest import DOCS, QUESTIONS, write_lines
 
 

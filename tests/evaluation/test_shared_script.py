@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from brimful import Document
-from brimful.evaluation.run import evaluate
+from brimful.evaluation import evaluate
 from tests.evaluation.answerers import overlap_answerer
 from tests.evaluation.conftest import DOCS, QUESTIONS, ROOT, write_lines
 

@@ -2,7 +2,7 @@
 
 table          which commands, arguments and options are there?
 dispatch       what does a line mean, what runs it, what does its help say, and what is said of an error?
-commands       what does each do?    digests, evaluating, examining, looking, receipts, serving, setup likewise
+commands       what does each do?    digests, examining, looking, receipts, serving, setup likewise
 configuration  which value does a setting have, and which store does a command mean?
 views          what does a person see of a result?
 terminal       how is anything shown, and kept plain for a program? How is it copied?

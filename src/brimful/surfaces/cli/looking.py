@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 
+from brimful import evaluation
 from brimful.budget import budget_of
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import BrimfulError, InputError, choose
+from brimful.settings import Ask
 from brimful.store.address import Address, Place
 from brimful.store.opening import opened
 from brimful.store.rows import Listed
@@ -292,3 +297,66 @@ def _line(kept: Kept) -> str:
     gone = "" if kept.is_needed else "  (gone)"
     held = f"{kept.size:>13,} bytes  {kept.documents:>7,} {'document ' if kept.documents == 1 else 'documents'}"
     return f"{held}  {where}{gone}  {one_line(kept.folder.name)}\n"
+
+
+# ---- evaluating: How well does the engine answer a set of questions?
+
+
+def evaluate(
+    *,
+    place: str,
+    budgets: str,
+    limit: int | None,
+    set: str | None,  # noqa: A002
+    as_json: bool,
+) -> int:
+    """Ask every question at every budget; the table, or the whole result as JSON."""
+    sizes = _sizes(budgets)
+    asked = evaluation.read_set(place)
+    if limit is not None:
+        asked = replace(asked, questions=asked.questions[: max(limit, 0)])
+    result, measured = _measured(asked, sizes, Ask.of("", {"model": evaluation.VOCABULARY}, set or ""))
+    by_budget = {str(budget): evaluation.summary(each) for budget, each in sorted(measured.items())}
+    if as_json:
+        show(json.dumps({**result.record(), "properties": by_budget}, indent=1, ensure_ascii=False) + "\n")
+    else:
+        show(result.table() + _table(by_budget))
+    return FOUND
+
+
+def _sizes(budgets: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(each) for each in budgets.split(",") if each.strip())
+    except ValueError as error:
+        raise InputError(f"budgets are whole numbers with commas between them, got {budgets!r}") from error
+
+
+def _measured(
+    asked: evaluation.EvaluationSet, budgets: Sequence[int], chosen: Ask
+) -> tuple[evaluation.Result, dict[int, list[evaluation.Properties]]]:
+    """The result, and the properties of every context that was made for it, by budget."""
+    measured: dict[int, list[evaluation.Properties]] = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="brimful-eval-") as folder,
+        open_store(Path(folder, "asked.db")) as engine,
+    ):
+        engine.add_documents(asked.documents, allow=("secret",))  # as the set has them
+
+        def answer(question: evaluation.Question, budget: int) -> list[evaluation.Place]:
+            context = engine.context(replace(chosen, question=question.text, budget=budget_of(budget)))
+            measured.setdefault(budget, []).append(evaluation.properties(context))
+            windows = sorted(context.windows, key=attrgetter("order"))
+            return [evaluation.Place(window.path, window.start, window.end) for window in windows]
+
+        return evaluation.evaluate(answer, asked, budgets), measured
+
+
+def _table(by_budget: Mapping[str, Mapping[str, float]]) -> str:
+    """CFS's properties: the mean, and behind the bar how many of the contexts have it."""
+    lines = [f"{'budget':>8}  within  coverage | > 0.9  adjacency | > 0.7  top 3 in first 5"]
+    lines += [
+        f"{budget:>8}{each['within_budget']:>8.2f}{each['coverage']:>10.3f} |{each['covered']:>6.2f}"
+        f"{each['adjacency']:>11.3f} |{each['adjacent']:>6.2f}{each['best_come_first']:>18.2f}"
+        for budget, each in by_budget.items()
+    ]
+    return "\n".join(lines) + "\n"

@@ -357,7 +357,7 @@ _ALL = (
     ),
     Command(
         "eval",
-        "evaluating",
+        "looking",
         "Measure recall at budgets. Also precision, IoU and full coverage, on a set of questions with evidence.",
         (Argument("place", "SET", "The folder of a set.", is_needed=True),),
         (

@@ -1,1 +1,0 @@
-"""How much of what a question needs stands in a context of so many tokens?"""
