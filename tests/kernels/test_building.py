@@ -24,7 +24,7 @@ def checkout(tmp_path):
     for name in ("pyproject.toml", "README.md", "LICENSE", "hatch_build.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     ignored = shutil.ignore_patterns("built", "__pycache__")
-    for name in ("errors.py", "patterns.py", "version.py"):
+    for name in ("errors.py", "version.py"):
         (tmp_path / "src" / "brimful").mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "src" / "brimful" / name, tmp_path / "src" / "brimful" / name)
     (tmp_path / "src" / "brimful" / "__init__.py").touch()

@@ -115,7 +115,7 @@ class _OmittedWindow:
     enters_at: Natural | None
 
 
-class DigestSource(NamedTuple):
+class _DigestSource(NamedTuple):
     """Bytes `[start, end)` of a document that a digest condenses, and their hash."""
 
     start: Natural
@@ -139,7 +139,7 @@ class CitedDigest:
     model: str
     text: str = field(repr=False)
     source: str
-    sources: tuple[DigestSource, ...] = field(repr=False)
+    sources: tuple[_DigestSource, ...] = field(repr=False)
     sentences: tuple[_DigestSentence, ...] = field(repr=False)
 
 
@@ -340,7 +340,7 @@ def _digest(digest: Condensed, row: Row, snapshot: StoredSnapshot) -> CitedDiges
         text=digest.document.content.decode(),
         source=digest.source,
         sources=tuple(
-            DigestSource(Natural(start), Natural(end), hash_of(snapshot.read(row.number, start, end)))
+            _DigestSource(Natural(start), Natural(end), hash_of(snapshot.read(row.number, start, end)))
             for start, end in ((span.start, span.end) for span in spans)
         ),
         sentences=tuple(

@@ -27,8 +27,8 @@ _SEPARATOR: Final = 0
 LOWER: Final = 1  # also every letter without case
 UPPER: Final = 2
 DIGIT: Final = 3
-UNSPACED: Final = 4  # scripts that write no spaces between words
-HANGUL: Final = 5
+_UNSPACED: Final = 4  # scripts that write no spaces between words
+_HANGUL: Final = 5
 MARK: Final = 6  # takes the class of the character it stands on; never left in a folded text
 _IGNORED: Final = 7  # soft hyphen, joiners, variation selectors: as if not there
 DOT: Final = 8  # from here on: separators that can hold a word together
@@ -39,7 +39,7 @@ UNDERSCORE: Final = 12
 PLUS: Final = 13
 HASH: Final = 14
 
-_WORD = (LOWER, UPPER, DIGIT, UNSPACED, HANGUL)
+_WORD = (LOWER, UPPER, DIGIT, _UNSPACED, _HANGUL)
 
 _SPECIAL = {".": DOT, ",": COMMA, "-": DASH, "'": APOSTROPHE, "_": UNDERSCORE, "+": PLUS, "#": HASH}
 _LAST_ASCII = 0x7F
@@ -65,8 +65,8 @@ _UNSPACED_BLOCKS = (
 )
 _HANGUL_BLOCKS = ((0x1100, 0x11FF), (0x3130, 0x318F), (0xA960, 0xA97F), (0xAC00, 0xD7FF), (0xFFA0, 0xFFDC))
 _BLOCKS = sorted(
-    [(first, last, UNSPACED) for first, last in _UNSPACED_BLOCKS]
-    + [(first, last, HANGUL) for first, last in _HANGUL_BLOCKS]
+    [(first, last, _UNSPACED) for first, last in _UNSPACED_BLOCKS]
+    + [(first, last, _HANGUL) for first, last in _HANGUL_BLOCKS]
 )
 # Whole blocks of letters that fold to themselves: no need to ask about each.
 _UNIFORM = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0x20000, 0x2F7FF), (0x30000, 0x3FFFF))
@@ -241,7 +241,7 @@ def _kind(char: str) -> int:
 
 
 def _script(code: int) -> int:
-    """UNSPACED or HANGUL for the blocks of such scripts, else 0."""
+    """_UNSPACED or _HANGUL for the blocks of such scripts, else 0."""
     block = bisect.bisect_right(_BLOCKS, (code, sys.maxunicode + 1, 0)) - 1
     return _BLOCKS[block][2] if block >= 0 and code <= _BLOCKS[block][1] else 0
 
@@ -422,7 +422,7 @@ def _settle_marks(
     last_break = np.maximum.accumulate(np.where(broken, here, 0))
     stands = (base >= last_break) & (base >= 0)
     inherited = np.where(stands, kinds[base], _SEPARATOR).astype(np.uint8)
-    inherited[inherited > HANGUL] = _SEPARATOR
+    inherited[inherited > _HANGUL] = _SEPARATOR
     inherited[inherited == UPPER] = LOWER
     return np.where((kinds == MARK) & kept, inherited, kinds)
 

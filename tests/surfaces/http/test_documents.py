@@ -140,7 +140,7 @@ def test_a_digest_is_plain_or_a_stream_of_events(client, engine):
 
 def test_a_model_tells_its_progress(limited, monkeypatch):
     """Parts and merges as events while they are made, then the digest; a failure is a problem event."""
-    monkeypatch.setattr("brimful.densify.models.model_for", lambda name: FakeModel(limit=700))
+    monkeypatch.setattr("brimful.densify.model_for", lambda name: FakeModel(limit=700))
     text = "Tea is served at four in the garden. " * 300
     with limited(densify_models=("extractive:", "fake:")) as client:
         stream = client.post(
