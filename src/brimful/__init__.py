@@ -5,7 +5,7 @@ Bring hits from any retriever, or windows of your own:
     hits -> inflate -> windows -> dedupe -> pack -> one text that fits, every byte accounted for
 """
 
-from brimful.version import VERSION
+from brimful.rules import VERSION
 
 TYPE_CHECKING = False  # as in `typing`, which takes a while to load
 if TYPE_CHECKING:

@@ -219,6 +219,9 @@ class Asked:
                 best = fuller
                 windows = [*windows, window]
         best = self._topped_up(best, windows, rest, room)
+        if brims and not (_is_full(best) or self.settings.top_k):  # a short hit further down may fit where these do not
+            further = self._found(_MOST_STEP * limit, room.available).hits[limit:]
+            best = self._topped_up(best, windows, self._singles(further, best.windows, room.available), room)
         return _naming(best, rest, self._packer.cost), found
 
     def _topped_up(self, best: Context, windows: Sequence[Window], rest: Sequence[Window], room: Budget) -> Context:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
+VERSION: Final = "0.1.0"
 VERSIONS: Final = {
     "headings": 1,  # which lines are headings or begin a definition
     "ranking": 3,  # which places a question finds, and their scores

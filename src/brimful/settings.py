@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from brimful.budget import LARGEST, Budget, budget_of
 from brimful.choices import Choice, check, choice, choices_of, from_text, normalise
 from brimful.errors import SettingError, choose
-from brimful.version import VERSION as _VERSION
+from brimful.rules import VERSION as _VERSION
 
 Sizing = Literal["density", "radial", "elastic", "field"]
 Strategy = Literal["adjacent", "temporal", "semantic", "narrative"]

@@ -180,10 +180,7 @@ def test_places_of_unknown_terms_are_refused():
             kernels.place_terms(clumps, np.array(bounds), np.array([0, 4]), np.array(terms), named=2)
 
 
-@given(
-    st.lists(st.integers(0, 90), max_size=30).map(sorted),
-    st.sets(st.integers(1, 90), max_size=6),
-)
+@given(st.lists(st.integers(0, 90), max_size=30).map(sorted), st.sets(st.integers(1, 90), max_size=6))
 def test_the_line_of_a_place_is_that_of_a_sorted_lookup(places, breaks):
     """The last line that begins no later than the place."""
     starts = np.array([0, *sorted(breaks)])

@@ -18,7 +18,6 @@ from tests.index.segment import build_segment
 
 from .conftest import corpus, counts_in
 
-# What definitions add has tests of its own.
 SETTINGS = FieldSettings(unit=1.0, near=0.8, near_reach=2, document=0.9, definition=0)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import brimful.surfaces.http
 from brimful.surfaces.cli.terminal import harmless, one_line
-from brimful.text.characters import BLANK, BREAK, CONTROL, INVISIBLE
+from brimful.text.unseen import BLANK, BREAK, CONTROL, INVISIBLE
 
 DOM = Path(brimful.surfaces.http.__file__).parent / "web" / "assets" / "dom.js"
 

@@ -16,6 +16,7 @@ from brimful import rules
 from brimful.errors import CorruptError, DocumentError, StoreRulesError
 from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places
 from brimful.kernels.building import digest
+from brimful.rules import VERSION
 from brimful.store.far import SINGLE
 from brimful.store.format import (
     CARDS,
@@ -47,7 +48,6 @@ from brimful.store.rows import BLOCK_BYTES, Card, Documents, Row
 from brimful.store.views import StoredSegment
 from brimful.text.outline import Heads
 from brimful.text.spans import check_span
-from brimful.version import VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path

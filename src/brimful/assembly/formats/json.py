@@ -20,7 +20,7 @@ from brimful.assembly.formats.form import (
     with_numbers,
 )
 from brimful.errors import FormatError
-from brimful.text.characters import INVISIBLE
+from brimful.text.unseen import INVISIBLE
 from brimful.windows.window import MARKER, Window
 
 _SPECIAL = re.compile('["\\\\\x00-\x1f\x7f\u2028\u2029]')

@@ -33,7 +33,7 @@ from brimful.assembly.formats.form import (
     with_numbers,
 )
 from brimful.errors import FormatError
-from brimful.text.characters import CONTROL, INVISIBLE
+from brimful.text.unseen import CONTROL, INVISIBLE
 from brimful.windows.window import MARKER, Seam, Window
 
 _TICKS = re.compile(f"(?:`[{CONTROL}{INVISIBLE}]*)+")

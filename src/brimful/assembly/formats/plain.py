@@ -47,7 +47,7 @@ from brimful.assembly.formats.form import (
     without_numbers,
 )
 from brimful.errors import FormatError
-from brimful.text.characters import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
+from brimful.text.unseen import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
 from brimful.windows.window import MARKER, Window
 
 _UNSEEN = f"{BLANK}{CONTROL}{INVISIBLE}"

@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import Any
 
 from brimful.errors import STORAGE, USAGE, BrimfulError, outcome_of, suggest
+from brimful.rules import VERSION
 from brimful.surfaces.cli.configuration import DEFAULT, files, setting
 from brimful.surfaces.cli.table import ABOUT, COMMANDS, EXITS, GROUPS, OWN, PREFIX, Argument, Command, Option
 from brimful.surfaces.cli.terminal import give, harmless, say, tint
-from brimful.version import VERSION
 
 # ---- parsing: What does a command line mean, what is wrong with it, and what does its help say? All of it by the one
 # table.

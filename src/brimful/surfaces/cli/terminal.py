@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from brimful.errors import InputError
-from brimful.text.characters import INVISIBLE
+from brimful.text.unseen import INVISIBLE
 
 _CONTROLS = f"\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff{INVISIBLE}"
 _HARMFUL = re.compile(f"[{_CONTROLS}]")
