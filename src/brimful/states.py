@@ -45,7 +45,7 @@ class States:
                     held, self._own.held = self._own.held, None
                     if held is not None:
                         held.askers -= 1
-                        self._close_unasked(held)
+                        self._leave(held)
                     self._left.notify_all()
 
     @contextmanager
@@ -60,7 +60,7 @@ class States:
             return self._own.held.corpus
         with self._lock:
             held = self._newest
-            if held is None or held.is_lost or held.generation != self._store.generation():
+            if held is None or not self._store.is_newest(held.corpus.snapshot):
                 self.let_go()
                 held = self._newest = _Held(self._opened(self._store.snapshot()))
             if self._own.depth:
@@ -100,7 +100,7 @@ class States:
         with self._lock:
             held, self._newest = self._newest, None
             if held is not None:
-                self._close_unasked(held)
+                self._leave(held)
 
     def _wait_for_askers(self) -> None:
         """Until every other thread has its answer."""
@@ -108,9 +108,13 @@ class States:
         while self._askers > own:
             self._left.wait()
 
-    def _close_unasked(self, held: _Held) -> None:
-        if held is not self._newest and not held.askers:
-            held.corpus.snapshot.close()
+    def _leave(self, held: _Held) -> None:
+        """Let a state rest that nobody asks, or close it where there is a newer one."""
+        if not held.askers:
+            if held is self._newest:
+                self._store.rest(held.corpus.snapshot)
+            else:
+                held.corpus.snapshot.close()
 
 
 class _Held:
@@ -118,13 +122,7 @@ class _Held:
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-        self.generation = corpus.snapshot.generation
         self.askers = 0
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether it can't be read any more."""
-        return self.corpus.snapshot.is_lost
 
 
 class _Own(threading.local):

@@ -221,13 +221,16 @@ def test_what_a_machine_remembered_before_comes_to_the_server(address, tmp_path)
             assert Captures(memory).get("visit") == newer
 
 
+ANSWERS = ("partials", "places", "limits", "captures")
+
+
 @pytest.fixture
 def before(postgres_server, monkeypatch):
     """Tables of version 1 with a corpus, its role and its readers, each with a login."""
     schema = f"older{next(_numbers)}"
     monkeypatch.setattr(layout, "VERSION", 1)
     known = layout.COLUMNS
-    monkeypatch.setattr(layout, "COLUMNS", {name: known[name] for name in known if name not in layout._SECOND})
+    monkeypatch.setattr(layout, "COLUMNS", {name: known[name] for name in known if name not in ANSWERS})
     owner = postgres_server.address("notes", schema=schema)
     brimful.open(owner).close()
     with postgres_server.connect() as connection:
@@ -248,7 +251,7 @@ def test_older_tables_get_room_for_answers(before, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     owner, team, readers = before
-    with pytest.raises(StoreAccessError, match="version 1, this program needs 3; their owner"):
+    with pytest.raises(StoreAccessError, match=f"version 1, this program needs {layout.VERSION}; their owner"):
         brimful.open(team)
     brimful.open(owner).close()
     with brimful.open(team) as engine:
@@ -278,9 +281,9 @@ def test_tenants_do_not_see_each_others_answers(postgres_server, before):
     other = postgres_server.address("others", schema=schema, user=f"{schema}_mallory", password="pw")
     with opened(other) as store, memory_of(store) as memory:
         assert not any(everything(memory).values())
-        store._beside.execute("SELECT set_config('brimful.corpus', %s, false)", (str(number),))
+        store.corpus = number
         assert not any(everything(memory).values())
-        for table in ("partials", "places", "limits", "captures"):
+        for table in ANSWERS:
             assert memory.rows(f"SELECT count(*) FROM all_{table}") == [(0,)]
         with pytest.raises((StoreAccessError, psycopg.Error)):
             memory.keep(memory.key(b"r", ["0"]), "forged")

@@ -278,10 +278,6 @@ class Cursor(Protocol):
         """How much room the store takes."""
 
     @property
-    def is_lost(self) -> bool:
-        """Whether the connection was cut."""
-
-    @property
     def is_far(self) -> bool:
         """Whether each statement is a round trip, so that few large ones are better than many small ones."""
 
@@ -344,11 +340,6 @@ class SqliteCursor:
         ((pages,),) = self.fetch("PRAGMA page_count")
         ((size,),) = self.fetch("PRAGMA page_size")
         return int(pages) * int(size)
-
-    @property
-    def is_lost(self) -> bool:
-        """A file does not go away."""
-        return False
 
     def close(self) -> None:
         """Let go of the file."""

@@ -189,11 +189,6 @@ class StoredSnapshot:
         """What its statements are run by."""
         return self._cursor
 
-    @property
-    def is_lost(self) -> bool:
-        """Whether the connection that holds this moment was cut."""
-        return self._cursor.is_lost
-
     def close(self) -> None:
         """Let go of this moment."""
         self._cursor.close()

@@ -177,6 +177,13 @@ class Store(ABC):
         with self._reading() as cursor:
             return generation_of(cursor)
 
+    def is_newest(self, snapshot: StoredSnapshot) -> bool:
+        """Whether a snapshot holds the newest state; then it can be asked."""
+        return snapshot.generation == self.generation()
+
+    def rest(self, snapshot: StoredSnapshot) -> None:  # noqa: B027  (a file has nothing to end)
+        """Leave a snapshot that nobody asks at the moment."""
+
     # ---- writing
 
     def add(self, entries: Iterable[Entry]) -> int:

@@ -1,8 +1,9 @@
 """The server's store: a corpus on PostgreSQL, many writers, many readers, the same bytes as in a file.
 
 A commit is one transaction, and writers of one corpus wait for each other inside of it, no longer than it takes to send
-what was prepared before. A reader holds a snapshot (repeatable read) until a newer generation is announced (`NOTIFY`).
-Segments never change once written, and their numbers are never given again: a reader keeps their blobs, up to a size.
+what was prepared before. A question reads one snapshot (repeatable read), which ends with it; the next one asks first
+which generation is the newest. Segments never change once written, and their numbers are never given again: a reader
+keeps their blobs, up to a size.
 """
 
 from __future__ import annotations

@@ -1,21 +1,28 @@
 """How is a store laid out on PostgreSQL, and who may see which rows of it?
 
 All corpora share a few tables. Each row says whose it is, and row-level security shows a role the rows of its own
-corpora only. A session names one corpus (`brimful.corpus`), and views of the tables' plain names show that one, so that
-the statements of every engine are the same. The session's setting chooses, it permits nothing: another's number shows
-no rows. The planner keeps no statistics of any column: its estimates (EXPLAIN) are for everybody to read, and would
-tell which paths, titles and words others have. Who holds what for longer than a statement is a locked row that others
-can't see, no advisory lock: those are listed (pg_locks) and taken by anybody who can connect.
+corpora only. A transaction names one corpus (`brimful.corpus`), and views of the tables' plain names show that one, so
+that the statements of every engine are alike. The setting chooses, it permits nothing: another's number shows no rows.
+Names of corpora are read by a function that gives a role its own: a table that hides rows still counts them where a
+filter removes them (EXPLAIN ANALYZE). The planner keeps no statistics of any column: its estimates (EXPLAIN) are for
+everybody to read, and would tell which paths, titles and words others have. What is held
+for longer than a statement is a row that others can't see, no advisory lock: pg_locks lists those, and whoever can
+connect takes them.
 """
 
 from __future__ import annotations
 
-VERSION = 3
+VERSION = 4
 LEAST_SERVER = 150_000
 """PostgreSQL 15: views that are read with the rights of whoever asks."""
 
 LONGEST_PATH_BYTES = 2_000
-"""What PostgreSQL's index takes of a document's path, with room to spare."""
+"""The longest path that PostgreSQL's index takes, with room to spare."""
+
+HELD = {"segments": 0, "merging": 1, "answers": 2, "writing": 3}
+"""Rows of `counters`: the number of the last segment, and one to lock while merging, keeping answers, committing."""
+FIRST_TURN = 16
+"""From this number on a row says until when a process brings a place up to date."""
 
 _CHOSEN = "nullif(current_setting('brimful.corpus', true), '')::int"
 
@@ -27,18 +34,18 @@ COLUMNS = {
         "leaf bytea NOT NULL, bucket int NOT NULL, length bigint NOT NULL, time bigint, kind text NOT NULL, "
         'language text, rule text NOT NULL, title text, origin text COLLATE "C", stamp text, seal bytea NOT NULL'
     ),
-    "maps": "document bigint NOT NULL, data bytea STORAGE EXTERNAL NOT NULL, seal bytea NOT NULL",
+    "maps": "document bigint NOT NULL, data bytea NOT NULL, seal bytea NOT NULL",
     "segments": (
         "number bigint NOT NULL, length bigint NOT NULL, live bigint NOT NULL, dead bigint NOT NULL, "
         "lowest bigint NOT NULL, highest bigint NOT NULL, seal bytea NOT NULL"
     ),
-    "blobs": "key bigint NOT NULL, data bytea STORAGE EXTERNAL NOT NULL, seal bytea NOT NULL",
+    "blobs": "key bigint NOT NULL, data bytea NOT NULL, seal bytea NOT NULL",
     "buckets": "number int NOT NULL, root bytea NOT NULL",
     "vector_models": "number int NOT NULL, name text NOT NULL, width int NOT NULL, seal bytea NOT NULL",
     "vectors": "model int NOT NULL, key bytea NOT NULL, numbers bytea NOT NULL, seal bytea NOT NULL",
     "counters": "number int NOT NULL, segments bigint NOT NULL",
     "terms": 'term text COLLATE "C" NOT NULL, occurrences bigint NOT NULL',
-    "partials": "key bytea NOT NULL, text bytea STORAGE EXTERNAL NOT NULL, seal bytea NOT NULL",
+    "partials": "key bytea NOT NULL, text bytea NOT NULL, seal bytea NOT NULL",
     "places": (
         'recipe bytea NOT NULL, source bytea NOT NULL, start bigint NOT NULL, "end" bigint NOT NULL, key bytea NOT NULL'
     ),
@@ -48,8 +55,8 @@ COLUMNS = {
     ),
     "captures": (
         'name text COLLATE "C" NOT NULL, model text NOT NULL, status text NOT NULL, message bytea NOT NULL, '
-        "original bytea STORAGE EXTERNAL NOT NULL, digest bytea STORAGE EXTERNAL NOT NULL, "
-        "sources bytea STORAGE EXTERNAL NOT NULL, seal bytea NOT NULL"
+        "original bytea NOT NULL, digest bytea NOT NULL, "
+        "sources bytea NOT NULL, seal bytea NOT NULL"
     ),
 }
 """The columns of each table as the statements of every engine know them; the corpus comes before them."""
@@ -72,65 +79,42 @@ _KEYS = {
     "captures": "name",
 }
 
-_SECOND = ("partials", "places", "limits", "captures")
-"""Tables that came with version 2."""
+_PACKED = {"maps": ["data"], "blobs": ["data"], "partials": ["text"], "captures": ["original", "digest", "sources"]}
+"""Columns that are compressed already, or large."""
 
-_MORE = """
-CREATE UNIQUE INDEX documents_by_path ON all_documents (corpus, path);
-CREATE INDEX documents_by_bucket ON all_documents (corpus, bucket);
-CREATE UNIQUE INDEX vector_models_by_name ON all_vector_models (corpus, name);
-"""
+_MINE = """
+    SELECT known.number, known.name FROM corpora AS known,
+        coalesce(nullif(current_setting('role'), 'none'), session_user) AS caller
+    WHERE pg_has_role(caller, current_user, 'USAGE') OR EXISTS (
+        SELECT FROM pg_roles AS holder WHERE holder.rolname IN (known.role, known.readers)
+        AND pg_has_role(caller, holder.oid, 'MEMBER'))"""
+_FUNCTION = "LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT"
 
-_CORPORA = """
-CREATE TABLE versions (version int NOT NULL);
-INSERT INTO versions VALUES (1);
-CREATE TABLE corpora (
+_CORPORA = f"""
+CREATE TABLE IF NOT EXISTS versions (version int NOT NULL);
+CREATE TABLE IF NOT EXISTS corpora (
     number int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text COLLATE "C" NOT NULL UNIQUE,
     role name NOT NULL DEFAULT current_user,
-    readers name,
-    channel text NOT NULL DEFAULT 'brimful_' || replace(gen_random_uuid()::text, '-', ''),
-    turn int NOT NULL DEFAULT 0
+    readers name
 );
+ALTER TABLE corpora DROP COLUMN IF EXISTS channel, DROP COLUMN IF EXISTS turn;
 ALTER TABLE corpora ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON corpora USING (
-    EXISTS (SELECT FROM pg_catalog.pg_roles AS known WHERE known.rolname IN (role, readers)
-            AND pg_catalog.pg_has_role(known.oid, 'MEMBER'))
-);
-"""
-"""A corpus belongs to a role and whoever is a member of it. Its channel is a secret that only they can read: who
-listens to it would know when something is added."""
+DROP POLICY IF EXISTS own ON corpora;
+CREATE OR REPLACE FUNCTION own_corpora() RETURNS TABLE (number int, name text) {_FUNCTION} AS $${_MINE}$$;
+CREATE OR REPLACE FUNCTION chosen_corpus() RETURNS int {_FUNCTION} AS $$
+    SELECT mine.number FROM ({_MINE}) AS mine WHERE mine.number = {_CHOSEN}
+$$;
+"""  # noqa: S608
+"""A corpus belongs to a role and its members, and a second role may ask it. Both functions run as the tables' owner,
+for the role that calls them: the one that it was set to, or the session's. Neither takes a value to guess with."""
 
-
-def first() -> str:
-    """The statements that make version 1, in a schema that is there and first in the search path.
-
-    >>> "ENABLE ROW LEVEL SECURITY" in first() and "security_invoker" in first()
-    True
-    """
-    return _CORPORA + "".join(_table(name) for name in COLUMNS if name not in _SECOND) + _MORE
-
-
-def later(version: int) -> str:
-    """The statements that make a version of the one before it; roles that have corpora get what they had of the others.
-
-    >>> "captures" in later(2) and "GRANT" in later(2)
-    True
-    """
-    if version == 2:
-        tables = ", ".join(each for name in _SECOND for each in (name, f"all_{name}"))
-        return "".join(map(_table, _SECOND)) + _GRANTED.format(tables=tables)
-    return _THIRD
-
-
-HELD = {"segments": 0, "merging": 1, "answers": 2}
-"""The rows of `counters`: the number of the last segment, and one for whoever merges segments or keeps answers."""
-FIRST_TURN = 16
-"""Rows from this number on are never committed: each stands for a place while somebody brings that up to date."""
-
-_THIRD = """
+_REST = """
+CREATE UNIQUE INDEX IF NOT EXISTS documents_by_path ON all_documents (corpus, path);
+CREATE INDEX IF NOT EXISTS documents_by_bucket ON all_documents (corpus, bucket);
+CREATE UNIQUE INDEX IF NOT EXISTS vector_models_by_name ON all_vector_models (corpus, name);
 INSERT INTO all_counters (corpus, number, segments)
-    SELECT corpus, row.number, 0 FROM all_counters, (VALUES (1), (2)) AS row (number) ON CONFLICT DO NOTHING;
+    SELECT known.number, held, 0 FROM corpora AS known, generate_series(0, 3) AS held ON CONFLICT DO NOTHING;
 DO $$
 DECLARE known record;
 BEGIN
@@ -146,43 +130,48 @@ BEGIN
                 USING known.nspname::text, known.relname::text, known.attname::text;
         END IF;
     END LOOP;
-END $$;
-"""
-"""Rows to lock, and no statistics of any column."""
-
-_GRANTED = """
-DO $$
-DECLARE known record;
-BEGIN
     FOR known IN SELECT rolname, rolname IN (SELECT role FROM corpora) AS writes FROM pg_catalog.pg_roles
         WHERE rolname IN (SELECT role FROM corpora UNION SELECT readers FROM corpora)
+        AND NOT pg_catalog.pg_has_role(oid, current_user, 'USAGE')
     LOOP
+        EXECUTE format('REVOKE ALL ON corpora FROM %I', known.rolname);
         EXECUTE format('GRANT SELECT ON {tables} TO %I', known.rolname);
         IF known.writes THEN
             EXECUTE format('GRANT INSERT, UPDATE, DELETE ON {tables} TO %I', known.rolname);
         END IF;
     END LOOP;
 END $$;
+DELETE FROM versions;
+INSERT INTO versions VALUES ({version});
 """
+"""Indexes, rows to lock, no statistics of any column, and the rights of roles that have a corpus already."""
+
+
+def tables() -> str:
+    """The statements that make all tables, or bring older ones up to date, in the schema that is first in the path.
+
+    >>> "ENABLE ROW LEVEL SECURITY" in tables() and "security_invoker" in tables()
+    True
+    """
+    listed = ", ".join(table for name in COLUMNS for table in (name, f"all_{name}"))
+    rest = _REST.replace("{tables}", listed).replace("{version}", str(VERSION))
+    return _CORPORA + "".join(map(_table, COLUMNS)) + rest
 
 
 def _table(name: str) -> str:
-    columns = ", ".join(each.split()[0] for each in _split(COLUMNS[name]))
-    own = f"corpus = (SELECT number FROM corpora WHERE number = {_CHOSEN})"  # noqa: S608
+    columns = ", ".join(column.split()[0] for column in COLUMNS[name].split(", "))
+    mine = "corpus = (SELECT chosen_corpus())"
     shown = f"SELECT {columns} FROM all_{name} WHERE corpus = {_CHOSEN}"  # noqa: S608
+    storage = "".join(f"ALTER TABLE all_{name} ALTER {it} SET STORAGE EXTERNAL;\n" for it in _PACKED.get(name, []))
     return f"""
-CREATE TABLE all_{name} (
+CREATE TABLE IF NOT EXISTS all_{name} (
     corpus int NOT NULL DEFAULT {_CHOSEN}, {COLUMNS[name]}, PRIMARY KEY (corpus, {_KEYS[name]})
 );
-ALTER TABLE all_{name} ALTER corpus SET STATISTICS 0;
-ALTER TABLE all_{name} ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON all_{name} USING ({own}) WITH CHECK ({own});
-CREATE VIEW {name} WITH (security_invoker = true) AS {shown};
+{storage}ALTER TABLE all_{name} ENABLE ROW LEVEL SECURITY;
+DROP POLICY IF EXISTS own ON all_{name};
+CREATE POLICY own ON all_{name} USING ({mine}) WITH CHECK ({mine});
+CREATE OR REPLACE VIEW {name} WITH (security_invoker = true) AS {shown};
 """
-
-
-def _split(columns: str) -> list[str]:
-    return [each.strip() for each in columns.split(",")]
 
 
 def roles(schema: str, corpus: str, role: str, *, readers: str | None = None) -> str:
@@ -192,12 +181,11 @@ def roles(schema: str, corpus: str, role: str, *, readers: str | None = None) ->
     CREATE ROLE "notes_team" NOLOGIN;
     """
     place, who = _quoted(schema), _quoted(role)
-    tables = ", ".join(f"{place}.{each}" for name in COLUMNS for each in (name, f"all_{name}"))
+    tables = ", ".join(f"{place}.{table}" for name in COLUMNS for table in (name, f"all_{name}"))
     lines = [
         f"CREATE ROLE {who} NOLOGIN;",
         f"GRANT USAGE ON SCHEMA {place} TO {who};",
-        f"GRANT SELECT ON {place}.versions, {place}.corpora TO {who};",
-        f"GRANT UPDATE (turn) ON {place}.corpora TO {who};",
+        f"GRANT SELECT ON {place}.versions TO {who};",
         f"GRANT SELECT, INSERT, UPDATE, DELETE ON {tables} TO {who};",
     ]
     if readers is not None:
@@ -205,9 +193,9 @@ def roles(schema: str, corpus: str, role: str, *, readers: str | None = None) ->
         lines += [
             f"CREATE ROLE {asking} NOLOGIN;",
             f"GRANT USAGE ON SCHEMA {place} TO {asking};",
-            f"GRANT SELECT ON {place}.versions, {place}.corpora, {tables} TO {asking};",
+            f"GRANT SELECT ON {place}.versions, {tables} TO {asking};",
         ]
-    values = ", ".join(_literal(each) if each is not None else "NULL" for each in (corpus, role, readers))
+    values = ", ".join("NULL" if text is None else _literal(text) for text in (corpus, role, readers))
     lines += [
         f"INSERT INTO {place}.corpora (name, role, readers) VALUES ({values})",  # noqa: S608
         "    ON CONFLICT (name) DO UPDATE SET role = excluded.role, readers = excluded.readers;",

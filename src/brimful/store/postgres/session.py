@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
 from itertools import count
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import psycopg
 from psycopg import sql
@@ -31,14 +32,20 @@ from brimful.store.format import ChangedError, Cursor, Sealed, Value, kind_of_ke
 from brimful.store.postgres import layout
 from brimful.store.store import new_store
 
+CONNECT_SECONDS, STATEMENT_SECONDS = 10, 600
+SILENT_SECONDS = 30
+"""How long a question waits for the next byte of a server."""
+WAIT_SECONDS = 120
+"""How long a writer waits for another one: a document of gigabytes is one commit, too."""
+IDLE_SECONDS = 600
+"""How long a transaction may be idle where the administrator has set no limit."""
+
 # ---- errors: What does PostgreSQL say, in our words and without any password?
 
 _NOT_YOURS = (
     "{address}: this role may not use that corpus, or make it; ask an administrator for it "
     "(`brimful postgres roles` prints the statements)"
 )
-_TAKEN = ("too many connections", "too many clients", "remaining connection slots")
-_REFUSED = ("password authentication failed", "no password supplied", "authentication failed", "pg_hba.conf", "role ")
 
 
 @contextmanager
@@ -51,43 +58,60 @@ def translated(place: object) -> Iterator[None]:
 
 
 def _typed(place: object, error: psycopg.Error) -> StoreError:
-    state = error.sqlstate or ""
-    said = without(place, error)
-    if state == "53300" or (not state and any(sign in said for sign in _TAKEN)):
-        return StoreBusyError(
-            f"{place}: all connections of the server, its role or its database are taken ({said}); close engines that "
-            "nobody asks (each has up to six), put a pooler of sessions before the server, or raise max_connections"
-        )
-    if state[:2] == "28" or (not state and any(sign in said for sign in _REFUSED)):
-        return StoreAccessError(f"{place} refuses this role or its password ({said}); see ~/.pgpass or PGPASSWORD")
-    if state == "3D000" or (not state and "database " in said and "does not exist" in said):
-        return StoreAccessError(f"{place}: the server has no such database ({said}); make it: createdb NAME")
-    if state == "42501":
-        return StoreAccessError(f"{place}: this role may not do that ({said}); see `brimful postgres roles`")
-    if state == "57014":
-        return StoreBusyError(
-            f"{place}: a statement was ended after {STATEMENT_SECONDS // 60} minutes, or by an administrator ({said}); "
-            "nothing of it was kept: try again when the server is less busy"
-        )
-    if state in ("55P03", "40P01", "40001"):
-        return StoreBusyError(f"{place} is busy ({said}); try again, or wait longer")
-    if state in ("53100", "53000"):
-        return StoreFullError(f"no room left on the server of {place}; free some disk space, the last commit stands")
-    if state == "25006":
-        return StoreError(f"{place} is a standby or read-only, and can only be asked; write to its primary server")
-    if state[:2] == "XX":
-        return CorruptError(f"{place}: the server says that its files are damaged ({said}); restore a backup")
-    if state[:2] in ("08", "57"):
-        return StoreUnreachableError(_GONE.format(place=place, said=said))
+    reason = without(place, error)
+    state = error.sqlstate or next((code for sign, code in _SIGNS.items() if sign in reason), "")
     if not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-        return StoreUnreachableError(_GONE.format(place=place, said=said))
-    return StoreError(f"{place}: {said or type(error).__name__}; look at the server's log")
+        state = "08"
+    for code, (kind, meaning) in _MEANINGS.items():
+        if state.startswith(code):
+            return kind(f"{place}{meaning}".replace("REASON", reason))
+    return StoreError(f"{place}: {reason or type(error).__name__}; look at the server's log")
 
 
+_SIGNS = {
+    "too many connections": "53300",
+    "too many clients": "53300",
+    "remaining connection slots": "53300",
+    "authentication failed": "28",
+    "no password supplied": "28",
+    "pg_hba.conf": "28",
+    "role ": "28",
+    "does not exist": "3D000",
+}
+"""Codes of errors that have none, because they came before a session began."""
 _GONE = (
-    "{place} can't be reached ({said}); is the server running, and is the address right? "
+    " can't be reached (REASON); is the server running, and is the address right? "
     "What was committed is intact: try the same again"
 )
+_TAKEN = (
+    ": all connections of the server, its role or its database are taken (REASON); close engines that nobody asks, "
+    "put a pooler before the server, or raise max_connections"
+)
+_ENDED = (
+    f": a statement was ended after {STATEMENT_SECONDS // 60} minutes, or by an administrator (REASON); nothing of it "
+    "was kept: try again when the server is less busy"
+)
+_IDLE = ": the server ended an idle transaction (REASON); raise idle_in_transaction_session_timeout, or try again"
+_BUSY = (StoreBusyError, " is busy (REASON); try again, or wait longer")
+_FULL = (StoreFullError, ": no room left on the server; free some disk space, the last commit stands")
+_MEANINGS: dict[str, tuple[type[StoreError], str]] = {
+    "53300": (StoreBusyError, _TAKEN),
+    "28": (StoreAccessError, " refuses this role or its password (REASON); see ~/.pgpass or PGPASSWORD"),
+    "3D000": (StoreAccessError, ": the server has no such database (REASON); make it: createdb NAME"),
+    "42501": (StoreAccessError, ": this role may not do that (REASON); see `brimful postgres roles`"),
+    "57014": (StoreBusyError, _ENDED),
+    "25P03": (StoreBusyError, _IDLE),
+    "55P03": _BUSY,
+    "40P01": _BUSY,
+    "40001": _BUSY,
+    "53100": _FULL,
+    "53000": _FULL,
+    "25006": (StoreError, " is a standby or read-only, and can only be asked; write to its primary server"),
+    "XX": (CorruptError, ": the server says that its files are damaged (REASON); restore a backup"),
+    "08": (StoreUnreachableError, _GONE),
+    "57": (StoreUnreachableError, _GONE),
+}
+"""Errors in our words, by the beginning of their code."""
 
 
 def without(place: object, error: BaseException) -> str:
@@ -98,22 +122,109 @@ def without(place: object, error: BaseException) -> str:
     return said[:300]
 
 
+# ---- connection: How long is a server waited for, and how does a transaction begin?
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class SilentError(psycopg.OperationalError):
+    """A server took a statement and says nothing."""
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that gives up a server which says nothing for too long."""
+
+    silent_seconds: float = SILENT_SECONDS
+
+    def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:
+        """Run a statement until its end, in psycopg's way."""
+        try:
+            return super().wait(self._limited(gen), *arguments, **named)
+        except SilentError:
+            self.close()
+            raise
+
+    def _limited(self, gen: Generator[T, T, R]) -> Generator[T, T, R]:
+        begun = heard = time.monotonic()
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                now = time.monotonic()
+                heard = now if ready else heard
+                if now - heard > self.silent_seconds:
+                    raise SilentError(f"no answer for {now - begun:.0f} s")
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return cast("R", end.value)
+
+
+def connected(address: Address) -> Connection:
+    """A connection whose texts are ours; its transactions begin with `beginning`, so a pooler may share it."""
+    standard = {
+        "connect_timeout": str(CONNECT_SECONDS),
+        "application_name": "brimful",
+        "tcp_user_timeout": str(SILENT_SECONDS * 1_000),
+        "keepalives_idle": "30",
+        "keepalives_interval": "10",
+        "keepalives_count": "3",
+    }
+    try:
+        known = make_conninfo("", **{**standard, **dict(address.settings)}, client_encoding="utf8")
+    except psycopg.ProgrammingError as error:
+        raise InputError(f"{address} can't be used as an address: {without(address, error)}") from None
+    # A pooler may give the next transaction to another session, which knows nothing of what was prepared.
+    connection = Connection.connect(known, autocommit=True, prepare_threshold=None)
+    connection.adapters.register_dumper(str, _TextDumper)
+    connection.adapters.register_loader("text", _TextLoader)
+    connection.adapters.register_loader("text", _TextBinaryLoader)
+    return connection
+
+
+def beginning(address: Address, *, corpus: int | None = None, wait_seconds: float | None = None) -> str:
+    """The statements that begin a transaction: one that only reads, unless it may wait for others.
+
+    All settings end with it. The administrator's limit for idle transactions holds; where there is none, ours does.
+    """
+    kind = "REPEATABLE READ READ ONLY" if wait_seconds is None else "READ COMMITTED"
+    return (
+        f"BEGIN ISOLATION LEVEL {kind}; SET LOCAL search_path = {address.schema}, pg_temp; "
+        f"SET LOCAL lock_timeout = {round(1_000 * (wait_seconds or WAIT_SECONDS))}; "
+        f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'; SET LOCAL standard_conforming_strings = on; "
+        f"SELECT set_config('idle_in_transaction_session_timeout', '{IDLE_SECONDS}s', true) "
+        "WHERE current_setting('idle_in_transaction_session_timeout') = '0'; "
+        f"SELECT set_config('brimful.corpus', '{'' if corpus is None else corpus}', true)"
+    )
+
+
+@contextmanager
+def transaction(connection: Connection, begin: str) -> Iterator[None]:
+    """All of it or nothing."""
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(psycopg.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
 # ---- cursor: How are a store's statements run on PostgreSQL, blobs sent and fetched, and what is kept of them?
 
 PIECE_BYTES = 1 << 20
-"""What one fetch brings of a value at most."""
+"""The largest part of a value that one fetch brings."""
 
 MOST_BYTES = 1 << 30
-"""What a value has at most: PostgreSQL itself holds no larger one."""
+"""The largest value: PostgreSQL itself holds no larger one."""
 
 _BATCH_BYTES = 4 << 20
 _INCOMING = (
-    "CREATE TEMP TABLE IF NOT EXISTS brimful_incoming (key bigint, data bytea STORAGE EXTERNAL, seal bytea) "
-    "ON COMMIT DELETE ROWS"
+    "CREATE TEMP TABLE IF NOT EXISTS brimful_incoming (key bigint, data bytea, seal bytea) ON COMMIT DELETE ROWS; "
+    "ALTER TABLE pg_temp.brimful_incoming ALTER data SET STORAGE EXTERNAL"
 )
 _names = count(1)
-
-Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 class PostgresCursor:
@@ -125,33 +236,32 @@ class PostgresCursor:
         self,
         connection: Connection,
         *,
-        corpus: int,
         kept: KeptBlobs | None = None,
         beside: Callable[[], AbstractContextManager[Cursor]] | None = None,
     ) -> None:
-        self.connection, self.corpus = connection, corpus
+        self.connection = connection
         self._far = None if kept is None else FarBlobs(kept, self._blobs)
         self._beside = beside
         self._has_turn = False
-        self._cursor = connection.cursor(binary=True)
         self._waiting: dict[int, Sealed] = {}
         self._waiting_bytes = 0
         self._incoming = False
         self._in_use = threading.RLock()  # threads that ask the same state read one after the other
         self.trips = 0
 
+    def _read(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows of a statement that is PostgreSQL's own."""
+        with self._in_use:
+            self.trips += 1
+            return self.connection.cursor(binary=True).execute(statement, values).fetchall()
+
     def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement."""
-        with self._in_use:
-            self._send(statement)
-            self.trips += 1
-            return self._cursor.execute(_with_marks(statement), values).fetchall()
+        self._send(statement)
+        return self._read(_with_marks(statement), values)
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """The same, one by one: the server keeps the rest."""
-        if self.connection.autocommit and not self.connection.info.transaction_status:
-            yield from self.fetch(statement)
-            return
         with self.connection.cursor(f"brimful_{next(_names)}", binary=True) as cursor:
             cursor.itersize = 1_000
             self.trips += 1
@@ -161,16 +271,15 @@ class PostgresCursor:
         """A statement without rows."""
         self._send(statement)
         self.trips += 1
-        return self._cursor.execute(_with_marks(statement), values or None)
+        return self.connection.execute(_with_marks(statement), values or None)
 
     def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> object:
         """The same for many values, in one go."""
         self._send(statement)
         many = list(values)
-        if not many:
-            return None
-        self.trips += 1
-        self._cursor.executemany(_with_marks(statement), many)
+        if many:
+            self.trips += 1
+            self.connection.cursor(binary=True).executemany(_with_marks(statement), many)
         return None
 
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
@@ -190,25 +299,16 @@ class PostgresCursor:
         return self._fetched("blobs", keys)
 
     def _fetched(self, table: str, keys: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
-        statement = _SEALED.format(table=table, key=_KEY[table], condition=f"{_KEY[table]} = ANY(%s)")
+        statement = _SEALED.format(table=table, key=_KEY[table])
         found = {}
-        with self._in_use:
-            self.trips += 1
-            for key, length, seal, data in self._cursor.execute(statement, (1, PIECE_BYTES, list(keys))).fetchall():
-                if length > MOST_BYTES:
-                    said = f"{table} {key} has {length} bytes; verify the store, or index the sources again"
-                    raise CorruptError(said)
-                found[key] = (self._whole(table, key, data, length), seal)
+        for key, length, seal, data in self._read(statement, (1, PIECE_BYTES, list(keys))):
+            if length > MOST_BYTES:
+                raise CorruptError(f"{table} {key} has {length} bytes; verify the store, or index the sources again")
+            parts = [data]
+            for start in range(len(data), length, PIECE_BYTES):
+                parts += [part for *_, part in self._read(statement, (start + 1, PIECE_BYTES, [key]))]
+            found[key] = (b"".join(parts), seal)
         return found
-
-    def _whole(self, table: str, key: int, data: bytes, length: int) -> bytes:
-        parts = [data]
-        statement = _SEALED.format(table=table, key=_KEY[table], condition=f"{_KEY[table]} = %s")
-        for start in range(len(data), length, PIECE_BYTES):
-            self.trips += 1
-            more = self._cursor.execute(statement, (start + 1, PIECE_BYTES, key)).fetchone()
-            parts.append(more[3] if more else b"")
-        return b"".join(parts)
 
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs; they are sent together, some megabytes at once."""
@@ -225,17 +325,21 @@ class PostgresCursor:
             return
         self.trips += 3
         if not self._incoming:
-            self._cursor.execute(_INCOMING)
+            self.connection.execute(_INCOMING)
             self._incoming = True
         rewritten = [key for key in waiting if kind_of_key(key) in CHANGING]
         if rewritten:
-            self._cursor.execute("DELETE FROM blobs WHERE key = ANY(%s)", (rewritten,))
-        with self._cursor.copy("COPY pg_temp.brimful_incoming FROM STDIN (FORMAT BINARY)") as copy:
+            self.connection.execute("DELETE FROM blobs WHERE key = ANY(%s)", (rewritten,))
+        with self.connection.cursor(binary=True).copy(
+            "COPY pg_temp.brimful_incoming FROM STDIN (FORMAT BINARY)"
+        ) as copy:
             copy.set_types(["int8", "bytea", "bytea"])
             for blob in waiting.values():
                 copy.write_row(blob)
-        self._cursor.execute("INSERT INTO blobs SELECT key, data, seal FROM pg_temp.brimful_incoming")
-        self._cursor.execute("DELETE FROM pg_temp.brimful_incoming")
+        self.connection.execute(
+            "INSERT INTO blobs SELECT key, data, seal FROM pg_temp.brimful_incoming; "
+            "DELETE FROM pg_temp.brimful_incoming"
+        )
 
     def _send(self, statement: str) -> None:
         if self._waiting and "blobs" in statement:
@@ -250,17 +354,15 @@ class PostgresCursor:
             return int(number)
 
     def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
-        """Lock the corpus's own row: one that others can't see can't be locked by them."""
+        """Lock a row of the corpus: one that others can't see can't be locked by them."""
         if self._has_turn:
             return
         self.flush()
-        if not self.fetch("SELECT number FROM corpora WHERE number = ? FOR UPDATE", (self.corpus,)):
+        if not self.fetch(HOLD, (layout.HELD["writing"],)):
             raise StoreAccessError("the corpus is gone, or its role was changed; open it again")
         self._has_turn = True
         if expected:
-            self.trips += 1
-            keys = [key for key, _ in expected]
-            found = self._cursor.execute("SELECT key, seal FROM blobs WHERE key = ANY(%s)", (keys,)).fetchall()
+            found = self._read("SELECT key, seal FROM blobs WHERE key = ANY(%s)", ([key for key, _ in expected],))
             if sorted(found) != sorted(expected):
                 raise ChangedError
 
@@ -268,11 +370,6 @@ class PostgresCursor:
         """The size of the tables, which corpora share: a bound for what is unpacked."""
         ((size,),) = self.fetch("SELECT pg_catalog.pg_total_relation_size('all_blobs')::bigint")
         return int(size)
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the connection was cut."""
-        return bool(self.connection.closed)
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -286,27 +383,23 @@ def _with_marks(statement: str) -> str:
 
 _COUNT = "UPDATE counters SET segments = segments + 1 WHERE number = ? RETURNING segments"
 _KEY = {"blobs": "key", "maps": "document"}
-_SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {condition}"
+_SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {table} WHERE {key} = ANY(%s)"
+HOLD = "SELECT number FROM counters WHERE number = ? FOR UPDATE"
 
 
-# ---- session: How is a session begun, and how do tables and corpora come to be? Texts with a NUL are kept, too.
+# ---- session: How do tables and corpora come to be?
 
-CONNECT_SECONDS, STATEMENT_SECONDS = 10, 600
-WAIT_SECONDS = 120
-"""How long a writer waits for another one: a document of gigabytes is one commit, too."""
 _FASTER = (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema, psycopg.errors.DuplicateTable)
-"""What is said where another process made the same in the same moment."""
+"""Errors where another process made the same in the same moment."""
 
 
 @contextmanager
 def reading(address: Address) -> Iterator[Cursor]:
     """A cursor that sees one moment of a corpus that is there."""
     with translated(address), connected(address) as connection:
-        corpus, _ = prepared(connection, address, make=False)
-        connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(corpus),))
-        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        yield PostgresCursor(connection, corpus=corpus)
-        connection.execute("ROLLBACK")
+        corpus = prepared(connection, address, make=False)
+        with transaction(connection, beginning(address, corpus=corpus)):
+            yield PostgresCursor(connection)
 
 
 def check_there(address: Address) -> None:
@@ -315,43 +408,37 @@ def check_there(address: Address) -> None:
         pass
 
 
-def connected(address: Address) -> Connection:
-    """A connection whose search path, timeouts and texts are ours."""
-    given = {"connect_timeout": str(CONNECT_SECONDS), "application_name": "brimful", **dict(address.settings)}
-    alive = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
-    try:
-        known = make_conninfo("", **{**alive, **given}, client_encoding="utf8")
-    except psycopg.ProgrammingError as error:
-        raise InputError(f"{address} can't be used as an address: {without(address, error)}") from None
-    connection = psycopg.connect(known, autocommit=True)
-    connection.adapters.register_dumper(str, _TextDumper)
-    connection.adapters.register_loader("text", _TextLoader)
-    connection.adapters.register_loader("text", _TextBinaryLoader)
-    connection.execute(
-        f"SET search_path = {address.schema}, pg_temp; SET lock_timeout = '{WAIT_SECONDS}s'; "
-        f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET idle_in_transaction_session_timeout = 0; "
-        "SET default_transaction_isolation = 'read committed'; SET standard_conforming_strings = on"
-    )
-    return connection
-
-
-def prepared(connection: Connection, address: Address, *, make: bool) -> tuple[int, str]:
-    """The corpus of an address and its channel; what is not there yet is made."""
+def prepared(connection: Connection, address: Address, *, make: bool) -> int:
+    """The number of an address's corpus; what is not there yet is made."""
     if connection.info.server_version < layout.LEAST_SERVER:
         raise StoreVersionError(
             f"{address} is PostgreSQL {connection.info.server_version // 10_000}; "
             f"{layout.LEAST_SERVER // 10_000} or later is needed"
         )
-    version = _version(connection, address)
+    with transaction(connection, beginning(address)):
+        version = _version(connection, address)
+        corpus = _known(connection, address) if version == layout.VERSION else None
+    if corpus is not None:
+        return corpus
     if version is None and not make:
         raise InputError(f"there is no store at {address}; make it: brimful add PATH --store ADDRESS")
-    if version is None or version < layout.VERSION:
-        _migrate(connection, address)
-    elif version > layout.VERSION:
+    if version is not None and version > layout.VERSION:
         raise StoreVersionError(
             f"{address} has tables of version {version}, this program reads {layout.VERSION}; update Brimful"
         )
-    return _corpus(connection, address, make=make)
+    writing = beginning(address, wait_seconds=WAIT_SECONDS)
+    if version != layout.VERSION:
+        for is_last in (False, True):  # who comes second finds it done
+            with suppress(*(() if is_last else _FASTER)), transaction(connection, writing):
+                _make_tables(connection, address)
+    with transaction(connection, writing):
+        corpus = _known(connection, address)
+        if corpus is None and not make:
+            raise InputError(
+                f"there is no corpus {address.corpus!r} at {address}, or it is not yours; make it: "
+                "brimful add PATH --store ADDRESS"
+            )
+        return _make_corpus(connection, address) if corpus is None else corpus
 
 
 def _version(connection: Connection, address: Address) -> int | None:
@@ -371,33 +458,23 @@ def _version(connection: Connection, address: Address) -> int | None:
     return int(row[0]) if row and row[0] is not None else None
 
 
-def _migrate(connection: Connection, address: Address) -> None:
-    """Make the tables, or bring them to this version; whoever comes second finds it done."""
-    try:
-        _make(connection, address)
-    except _FASTER:
-        _make(connection, address)
-
-
-def _make(connection: Connection, address: Address) -> None:
-    with connection.transaction():
-        version = _version(connection, address)
-        if version is not None and version < layout.VERSION and not owns_tables(connection):
+def _make_tables(connection: Connection, address: Address) -> None:
+    """Make the tables, or bring them to this version."""
+    version = _version(connection, address)
+    if version is not None and version < layout.VERSION:
+        if not owns_tables(connection):
             raise StoreAccessError(
                 f"{address} has tables of version {version}, this program needs {layout.VERSION}; their owner brings "
                 "them up to date by opening a corpus: brimful status --store ADDRESS"
             )
-        if version is not None and version < layout.VERSION:  # others may read meanwhile, and nobody else may do this
-            connection.execute("LOCK TABLE versions IN SHARE ROW EXCLUSIVE MODE")
-            version = _version(connection, address)
-        if version is None:
-            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {address.schema}")
-            connection.execute(layout.first())
-            index_terms(connection)
-            version = 1
-        for number in range(version + 1, layout.VERSION + 1):
-            connection.execute(layout.later(number))
-            connection.execute("UPDATE versions SET version = %s", (number,))
+        # Others may read meanwhile, and nobody else may do this.
+        connection.execute("LOCK TABLE versions IN SHARE ROW EXCLUSIVE MODE")
+        version = _version(connection, address)
+    if version is None:
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {address.schema}")
+    if version is None or version < layout.VERSION:
+        connection.execute(layout.tables())
+        index_terms(connection)
 
 
 def owns_tables(connection: Connection) -> bool:
@@ -421,49 +498,36 @@ def index_terms(connection: Connection) -> None:
         connection.execute(sql.SQL(made).format(kind))
 
 
-def _corpus(connection: Connection, address: Address, *, make: bool) -> tuple[int, str]:
-    found = _known(connection, address)
-    if found is None and not make:
-        raise InputError(
-            f"there is no corpus {address.corpus!r} at {address}, or it is not yours; make it: "
-            "brimful add PATH --store ADDRESS"
-        )
-    if found is None:
-        with connection.transaction():
-            found = _made(connection, address)
-    return found
-
-
-def _known(connection: Connection, address: Address) -> tuple[int, str] | None:
-    """The number and channel of a corpus that is there for this role, from now on the session's own."""
-    statement = "SELECT number, channel FROM corpora WHERE name = %s"
-    found = connection.execute(statement, (address.corpus,)).fetchone()
-    if found is None:
+def _number(connection: Connection, address: Address) -> int | None:
+    """The number of a corpus of this role, from now on the transaction's own, whether it was begun or not."""
+    row = connection.execute("SELECT number FROM own_corpora() WHERE name = %s", (address.corpus,)).fetchone()
+    if row is None:
         return None
-    connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(found[0]),))
-    is_begun = connection.execute("SELECT 1 FROM meta WHERE key = 'generation'").fetchone()
-    return (int(found[0]), str(found[1])) if is_begun else None
+    connection.execute("SELECT set_config('brimful.corpus', %s, true)", (str(row[0]),))
+    return int(row[0])
 
 
-def _made(connection: Connection, address: Address) -> tuple[int, str]:
+def _known(connection: Connection, address: Address) -> int | None:
+    """The number of a corpus that is there for this role."""
+    number = _number(connection, address)
+    is_begun = number is not None and connection.execute("SELECT 1 FROM meta WHERE key = 'generation'").fetchone()
+    return number if is_begun else None
+
+
+def _make_corpus(connection: Connection, address: Address) -> int:
     """Begin a corpus; an administrator may have given its name to a role already."""
-    statement = ("SELECT number FROM corpora WHERE name = %s FOR UPDATE", (address.corpus,))
-    row = connection.execute(*statement).fetchone()
-    if row is None:
-        made = "INSERT INTO corpora (name) VALUES (%s) ON CONFLICT DO NOTHING RETURNING number"
-        row = connection.execute(made, (address.corpus,)).fetchone() or connection.execute(*statement).fetchone()
-    if row is None:
+    if _number(connection, address) is None:
+        connection.execute("INSERT INTO corpora (name) VALUES (%s) ON CONFLICT DO NOTHING", (address.corpus,))
+    number = _number(connection, address)
+    if number is None:
         raise StoreAccessError(_NOT_YOURS.format(address=address))
-    found = _known(connection, address)
-    if found is not None:  # another process was faster
-        return found
-    connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(row[0]),))
-    for number in layout.HELD.values():
-        connection.execute("INSERT INTO counters VALUES (%s, 0)", (number,))
-    new_store(PostgresCursor(connection, corpus=row[0]))
-    found = _known(connection, address)
-    assert found is not None
-    return found
+    for row in layout.HELD.values():
+        connection.execute("INSERT INTO counters VALUES (%s, 0) ON CONFLICT DO NOTHING", (row,))
+    cursor = PostgresCursor(connection)
+    cursor.take_turn()
+    if _known(connection, address) is None:  # else another process was faster
+        new_store(cursor)
+    return number
 
 
 class _ServerState(NamedTuple):

@@ -5,26 +5,31 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import psycopg
 from blake3 import blake3
-from psycopg import sql
+from psycopg.pq import TransactionStatus
 
-from brimful.errors import DocumentError, StoreBusyError, StoreError
+from brimful.errors import DocumentError, StoreBusyError, StoreError, StoreUnreachableError
 from brimful.store import remembered
 from brimful.store.address import Address
 from brimful.store.far import KeptBlobs, kept_bytes
 from brimful.store.format import Cursor, Value
 from brimful.store.postgres import layout
 from brimful.store.postgres.session import (
+    HOLD,
+    SILENT_SECONDS,
+    STATEMENT_SECONDS,
     WAIT_SECONDS,
     Connection,
     PostgresCursor,
+    SilentError,
+    beginning,
     connected,
     index_terms,
     owns_tables,
@@ -38,45 +43,75 @@ from brimful.store.writing import Row
 
 # ---- store: The server's store: what is one commit, one snapshot, one turn?
 
-BESIDE_MILLISECONDS = 250
+BESIDE_SECONDS = 0.25
 """How long a question waits for a writer before its vectors are not remembered."""
 
-_SPARE = 2
-_LOOK_SECONDS, _LOOK_MILLISECONDS = 0.05, 20
-_HOLD = "SELECT number FROM counters WHERE number = ? FOR UPDATE"
+_SPARE = 3
+_DRAIN_SECONDS = 1
+"""Questions that waited behind one that a silent server did not answer fail with it: each would wait in turn."""
+_LEASE_SECONDS, _BEAT_SECONDS, _LOOK_SECONDS = 20, 5, 0.05
+
+T = TypeVar("T")
 
 
 class _Held(PostgresCursor):
-    """The cursor of a snapshot, which gives its connection back."""
+    """The cursor of a snapshot. It reads in a transaction that ends when nobody asks, and begins anew with the next
+    question, or once where the connection was lost: the same generation holds the same corpus.
+    """
 
-    def __init__(self, store: PostgresStore, connection: Connection) -> None:
-        super().__init__(connection, corpus=store.corpus, kept=store.kept)
-        self._store: PostgresStore | None = store
+    def __init__(self, store: PostgresStore, connection: Connection, generation: bytes) -> None:
+        super().__init__(connection, kept=store.kept)
+        self._store, self.generation = store, generation
+        self._is_resting = self._is_closed = False
 
-    def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
-        with translated(self._place):
-            return super().fetch(statement, values)
+    def _read(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with self._in_use, translated(self._store.path):
+            self._resume()
+            try:
+                return super()._read(statement, values)
+            except SilentError:
+                raise
+            except psycopg.OperationalError as error:
+                if not self.connection.closed and not isinstance(error, psycopg.errors.SerializationFailure):
+                    raise
+                self.rest()
+                self._resume()
+                return super()._read(statement, values)
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        with translated(self._place):
+        with translated(self._store.path):
+            self._resume()
             yield from super().each(statement)
 
-    def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
-        with translated(self._place):
-            return super().sealed(table, key)
+    def _resume(self) -> None:
+        if self._is_closed:
+            raise StoreError(f"a snapshot of {self._store.path} was closed; ask the store for a new one")
+        if self._is_resting and not self.goes_on(*self._store.moment()):
+            raise StoreUnreachableError(
+                f"{self._store.path} was changed while the connection was lost; try the same again"
+            )
 
-    def expect(self, keys: Sequence[int]) -> None:
-        with translated(self._place):
-            super().expect(keys)
+    def goes_on(self, connection: Connection, generation: bytes) -> bool:
+        """Read in a transaction that has begun, where it sees the same generation; else it is ended."""
+        with self._in_use:
+            if generation == self.generation and self._is_resting:
+                self.connection, self._is_resting = connection, False
+            else:
+                self._store.give_back(connection)
+        return generation == self.generation
 
-    @property
-    def _place(self) -> str:
-        return str(self._store.path) if self._store is not None else "a snapshot that was closed"
+    def rest(self) -> None:
+        """End the transaction."""
+        with self._in_use:
+            if not self._is_resting:
+                self._is_resting = True
+                self._store.give_back(self.connection)
 
     def close(self) -> None:
-        if self._store is not None:
-            self._store.give_back(self)
-            self._store = None
+        self.rest()
+        if not self._is_closed:
+            self._is_closed = True
+            self._store.trips += self.trips
 
 
 P = ParamSpec("P")
@@ -120,96 +155,104 @@ class PostgresStore(Store):
         self._spare: list[Connection] = []
         self._lock = threading.Lock()
         self._is_closed = False
-        self._beside: Connection | None = None
-        self._beside_lock = threading.Lock()
-        self._generation: int | None = None
+        self._silent_until = 0.0
         with translated(address):
-            self._connection = connected(address)
+            connection = connected(address)
             try:
-                self.corpus, self._channel = prepared(self._connection, address, make=make)
-                self._begin(self._connection, listen=True)
-                self._check_opened(outdated=outdated)
+                self.corpus = prepared(connection, address, make=make)
             except BaseException:
-                self._connection.close()
+                connection.close()
                 raise
+            self._spare.append(connection)
+        try:
+            self._check_opened(outdated=outdated)
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Let go of the connections."""
         with self._lock:
             self._is_closed = True
             spare, self._spare = self._spare, []
-        with self._beside_lock:
-            if self._beside is not None:
-                self._beside.close()
-        for connection in (*spare, self._connection):
+        for connection in spare:
             connection.close()
 
-    def _begin(self, connection: Connection, *, listen: bool = False) -> Connection:
-        """See only this corpus from now on."""
-        connection.execute("SELECT set_config('brimful.corpus', %s, false)", (str(self.corpus),))
-        if listen:
-            # One that fell asleep in the middle of a commit must not keep others waiting for ever.
-            connection.execute("SET idle_in_transaction_session_timeout = '10min'")
-            connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
-        return connection
-
-    def _main(self) -> Connection:
-        """The connection to write by, made anew where the server went away and came back."""
-        if self._is_closed:
-            raise StoreError(f"{self.path} was closed; open it again to ask or add")
-        heard = _heard(self._connection)
-        if heard:
-            self._generation = None
-        if heard is None:
-            self._generation = None
-            self._connection = self._begin(connected(self.path), listen=True)
-        return self._connection
-
-    # ---- reading
-
-    def snapshot(self) -> StoredSnapshot:
-        """The corpus as it is now, on a connection of its own; later commits do not change it."""
-        with translated(self.path):
-            connection = self._taken()
+    def _begun(self, wait_seconds: float | None = None) -> tuple[Connection, bytes]:
+        """A connection whose transaction has begun, and the generation that it sees; a lost one is made anew."""
+        begin = beginning(self.path, corpus=self.corpus, wait_seconds=wait_seconds)
+        while True:
+            with self._lock:
+                if self._is_closed:
+                    raise StoreError(f"{self.path} was closed; open it again to ask or add")
+                spare = self._spare.pop() if self._spare else None
+            if time.monotonic() < self._silent_until:
+                raise SilentError("no answer to the question before")
             try:
-                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                return StoredSnapshot(_Held(self, connection))
-            except BaseException:
-                connection.close()
+                connection = spare or connected(self.path)
+                connection.silent_seconds = SILENT_SECONDS if wait_seconds is None else STATEMENT_SECONDS
+                cursor = connection.execute(f"{begin}; SELECT value FROM meta WHERE key = 'generation'")  # noqa: S608
+                while cursor.nextset():
+                    pass
+                return connection, bytes((cursor.fetchone() or (b"",))[0])
+            except (SilentError, psycopg.errors.ConnectionTimeout):
+                self._silent_until = time.monotonic() + _DRAIN_SECONDS
                 raise
+            except psycopg.OperationalError:
+                if spare is None:
+                    raise
 
-    def _taken(self) -> Connection:
-        with self._lock:
-            while self._spare:
-                connection = self._spare.pop()
-                if _heard(connection) is not None:
-                    return connection
-        return self._begin(connected(self.path))
-
-    def give_back(self, cursor: PostgresCursor) -> None:
-        """A snapshot's connection, to be used again."""
-        connection = cursor.connection
-        self.trips += cursor.trips
+    def give_back(self, connection: Connection) -> None:
+        """End a transaction that is open; its connection is used again."""
         with suppress(psycopg.Error):
-            connection.execute("ROLLBACK")
+            if connection.info.transaction_status != TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")
             with self._lock:
                 if not self._is_closed and not connection.closed and len(self._spare) < _SPARE:
                     self._spare.append(connection)
                     return
         connection.close()
 
-    def generation(self) -> int:
-        """How many commits there have been, by whichever process; asked only when one has been announced."""
+    @contextmanager
+    def _transaction(self, wait_seconds: float | None = None) -> Iterator[Connection]:
+        """One transaction on a connection that nobody else has: to read, or where it may wait, to write."""
         with translated(self.path):
-            self._main()
-        if self._generation is None:
-            self._generation = super().generation()
-        return self._generation
+            connection, _ = self._begun(wait_seconds)
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                self.give_back(connection)
+
+    # ---- reading
+
+    def moment(self) -> tuple[Connection, bytes]:
+        """A transaction that reads, and the generation that it sees."""
+        return self._begun()
+
+    def snapshot(self) -> StoredSnapshot:
+        """The corpus as it is now, on a connection that nobody else has; later commits do not change it."""
+        with translated(self.path):
+            cursor = _Held(self, *self.moment())
+            try:
+                return StoredSnapshot(cursor)
+            except BaseException:
+                cursor.close()
+                raise
+
+    def is_newest(self, snapshot: StoredSnapshot) -> bool:
+        """Whether a snapshot holds the newest state; then it goes on in a new transaction."""
+        with translated(self.path):
+            return cast("_Held", snapshot.cursor).goes_on(*self.moment())
+
+    def rest(self, snapshot: StoredSnapshot) -> None:
+        """Leave the server nothing to hold for a snapshot until it is asked again."""
+        cast("_Held", snapshot.cursor).rest()
 
     @contextmanager
     def _reading(self) -> Iterator[Cursor]:
-        with translated(self.path):
-            cursor = PostgresCursor(self._main(), corpus=self.corpus)
+        with self._transaction() as connection:
+            cursor = PostgresCursor(connection)
             yield cursor
             self.trips += cursor.trips
 
@@ -228,17 +271,13 @@ class PostgresStore(Store):
     @contextmanager
     def _writing(self, *, late: bool = False) -> Iterator[Cursor]:
         """One transaction; writers of a corpus wait for each other here, and nobody else does."""
-        with translated(self.path):
-            connection = self._main()
-            with connection.transaction():
-                cursor = PostgresCursor(connection, corpus=self.corpus, beside=self._counting)
-                if not late:
-                    cursor.take_turn()
-                yield cursor
-                cursor.flush()
-                cursor.fetch("SELECT pg_notify(?, '')", (self._channel,))
-                self.trips += cursor.trips
-            self._generation = None
+        with self._transaction(WAIT_SECONDS) as connection:
+            cursor = PostgresCursor(connection, beside=self._counting)
+            if not late:
+                cursor.take_turn()
+            yield cursor
+            cursor.flush()
+            self.trips += cursor.trips
 
     write = _retried(Store.write)
     adopt = _retried(Store.adopt)
@@ -254,8 +293,10 @@ class PostgresStore(Store):
         """Forget documents; of a root, only what comes from below it."""
         return self._remove_listed(prefix, list(paths))
 
-    def _counting(self) -> AbstractContextManager[Cursor]:
-        return self._remembering(write=False)
+    @contextmanager
+    def _counting(self) -> Iterator[Cursor]:
+        with self._transaction(WAIT_SECONDS) as connection:
+            yield PostgresCursor(connection)
 
     @contextmanager
     def _merging(self) -> Iterator[tuple[Cursor, Sequence[StoredSegment]]]:
@@ -264,7 +305,7 @@ class PostgresStore(Store):
         One process at a time merges: a second one would do the same work for nothing.
         """
         with self._writing(late=True) as cursor:
-            if not cursor.fetch(f"{_HOLD} SKIP LOCKED", (layout.HELD["merging"],)):
+            if not cursor.fetch(f"{HOLD} SKIP LOCKED", (layout.HELD["merging"],)):
                 raise StoreBusyError(f"another process merges the segments of {self.path}; it need not be done twice")
             with self.snapshot() as now:
                 yield cursor, now.segments()
@@ -284,43 +325,52 @@ class PostgresStore(Store):
 
     @contextmanager
     def _turn(self, prefix: str, wait_seconds: float | None) -> Iterator[None]:
+        """A lease that is renewed until the turn ends: whoever dies in the middle keeps others for seconds only."""
+        number = _turn_of(prefix)
         until = None if wait_seconds is None else time.monotonic() + wait_seconds
-        with translated(self.path):
-            connection = self._begin(connected(self.path))
-        with closing(connection):  # whatever ends it lets go of the place
-            while not self._has_turn(connection, _turn_of(prefix)):
-                if until is not None and time.monotonic() >= until:
-                    raise StoreBusyError(
-                        f"another process is adding this place to {self.path}; try again when it is done"
-                    )
-                time.sleep(_LOOK_SECONDS)
-            yield
+        while (end := self._leased(number)) is None:
+            if until is not None and time.monotonic() >= until:
+                raise StoreBusyError(f"another process is adding this place to {self.path}; try again when it is done")
+            time.sleep(_LOOK_SECONDS)
+        done = threading.Event()
 
-    def _has_turn(self, connection: Connection, number: int) -> bool:
-        """Whether this connection holds a place from now on: a row that it never commits, so nobody else inserts it."""
-        with translated(self.path):
-            connection.execute(f"BEGIN; SET LOCAL lock_timeout = '{_LOOK_MILLISECONDS}ms'")
-            try:
-                connection.execute("INSERT INTO counters VALUES (%s, 0)", (number,))
-            except psycopg.errors.LockNotAvailable:
-                connection.execute("ROLLBACK")
-                return False
-            return True
+        def renew() -> None:
+            nonlocal end
+            while end is not None and not done.wait(_BEAT_SECONDS):
+                with suppress(StoreError):
+                    end = self._leased(number, end)
+
+        renewing = threading.Thread(target=renew, name="brimful-turn", daemon=True)
+        renewing.start()
+        try:
+            yield
+        finally:
+            done.set()
+            renewing.join()
+            with suppress(StoreError), self._transaction(WAIT_SECONDS) as connection:
+                connection.execute("DELETE FROM counters WHERE number = %s AND segments = %s", (number, end))
+
+    def _leased(self, number: int, end: int | None = None) -> int | None:
+        """Until when a place is this process's, by the server's clock; None where another one has it."""
+        with self._transaction(WAIT_SECONDS) as connection:
+            connection.execute("INSERT INTO counters VALUES (%s, 0) ON CONFLICT DO NOTHING", (number,))
+            statement = (
+                "WITH now AS (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at) "
+                "UPDATE counters SET segments = at + %s FROM now WHERE number = %s AND "
+                "(segments = %s OR (%s AND segments < at)) RETURNING segments"
+            )
+            values = (_LEASE_SECONDS * 1_000_000, number, end, end is None)
+            row = connection.execute(statement, values).fetchone()
+        return None if row is None else int(row[0])
 
     @contextmanager
     def _remembering(self, *, write: bool) -> Iterator[Cursor]:
-        """A connection of its own: questions remember while another thread may be adding documents."""
-        with self._beside_lock, translated(self.path):
-            if self._beside is None or _heard(self._beside) is None:
-                self._beside = self._begin(connected(self.path))
-                self._beside.execute(f"SET lock_timeout = {BESIDE_MILLISECONDS}")
-            cursor = PostgresCursor(self._beside, corpus=self.corpus)
-            if not write:
-                yield cursor
-                return
-            with self._beside.transaction():
+        """A transaction beside whoever adds documents."""
+        with self._transaction(BESIDE_SECONDS if write else None) as connection:
+            cursor = PostgresCursor(connection)
+            if write:
                 cursor.take_turn()
-                yield cursor
+            yield cursor
 
     # ---- what models answered
 
@@ -338,9 +388,9 @@ class PostgresStore(Store):
     @_retried
     def keep_answers(self, statements: Sequence[tuple[str, Sequence[Value]]]) -> None:
         """Some statements in one transaction; it waits for others that keep answers, not for writers of documents."""
-        with self._remembering(write=False) as cursor, cast("PostgresCursor", cursor).connection.transaction():
-            cursor.execute(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
-            cursor.fetch(_HOLD, (layout.HELD["answers"],))
+        with self._transaction(WAIT_SECONDS) as connection:
+            cursor = PostgresCursor(connection)
+            cursor.fetch(HOLD, (layout.HELD["answers"],))
             for statement, values in statements:
                 cursor.execute(statement, values)
 
@@ -348,8 +398,9 @@ class PostgresStore(Store):
         """Fill the table of terms anew; returns how many there are."""
         count = 0
         with self._writing() as cursor:
-            if owns_tables(self._connection):  # pg_trgm may have come since they were made
-                index_terms(self._connection)
+            connection = cast("PostgresCursor", cursor).connection
+            if owns_tables(connection):  # pg_trgm may have come since they were made
+                index_terms(connection)
             cursor.execute("DELETE FROM terms")
             each = iter(counted)
             while batch := list(islice(each, at_once)):
@@ -371,18 +422,6 @@ def _turn_of(prefix: str) -> int:
     """The row that stands for a place."""
     first = int.from_bytes(blake3(prefix.encode("utf-8", "surrogateescape")).digest(4), "big") >> 1
     return max(first, layout.FIRST_TURN)
-
-
-def _heard(connection: Connection) -> int | None:
-    """How much was announced since, without asking the server; None where the connection was cut."""
-    if connection.closed:
-        return None
-    try:
-        # The second look sees the end behind what the server said last.
-        return sum(len(list(connection.notifies(timeout=0))) for _ in range(2))
-    except psycopg.OperationalError:
-        connection.close()
-        return None
 
 
 # ---- terms: Which words does a corpus have, for those who look with SQL?
