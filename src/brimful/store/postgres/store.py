@@ -181,26 +181,29 @@ class PostgresStore(Store):
     def _begun(self, wait_seconds: float | None = None) -> tuple[Connection, bytes]:
         """A connection whose transaction has begun, and the generation that it sees; a lost one is made anew."""
         begin = beginning(self.path, corpus=self.corpus, wait_seconds=wait_seconds)
+        if time.monotonic() < self._silent_until:
+            raise SilentError("no answer to the question before")
         while True:
             with self._lock:
                 if self._is_closed:
                     raise StoreError(f"{self.path} was closed; open it again to ask or add")
                 spare = self._spare.pop() if self._spare else None
-            if time.monotonic() < self._silent_until:
-                raise SilentError("no answer to the question before")
+            connection = spare
             try:
-                connection = spare or connected(self.path)
+                connection = connection or connected(self.path)
                 connection.silent_seconds = SILENT_SECONDS if wait_seconds is None else STATEMENT_SECONDS
                 cursor = connection.execute(f"{begin}; SELECT value FROM meta WHERE key = 'generation'")  # noqa: S608
                 while cursor.nextset():
                     pass
                 return connection, bytes((cursor.fetchone() or (b"",))[0])
-            except (SilentError, psycopg.errors.ConnectionTimeout):
-                self._silent_until = time.monotonic() + _DRAIN_SECONDS
+            except BaseException as error:
+                if connection is not None:
+                    connection.close()
+                if isinstance(error, SilentError | psycopg.errors.ConnectionTimeout):
+                    self._silent_until = time.monotonic() + _DRAIN_SECONDS
+                elif spare is not None and isinstance(error, psycopg.OperationalError):
+                    continue  # it was lost since
                 raise
-            except psycopg.OperationalError:
-                if spare is None:
-                    raise
 
     def give_back(self, connection: Connection) -> None:
         """End a transaction that is open; its connection is used again."""

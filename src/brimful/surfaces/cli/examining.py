@@ -140,7 +140,9 @@ def _server_of(place: Address) -> Iterator[Finding]:
     if not found.has_trigrams:
         text = "pg_trgm is not there, so terms have no index for look-ups by likeness: CREATE EXTENSION pg_trgm"
         yield Finding("server", "note", text)
-    if not found.may_write:
+    if found.is_standby:
+        yield Finding("server", "note", "it is a standby: it can be asked, and is written to through its primary")
+    elif not found.may_write:
         yield Finding("server", "note", f"{found.role} may ask this corpus, not add to it")
     if found.is_above:
         text = f"{found.role} sees every corpus (a superuser, or the tables' owner); brimful postgres roles prints less"

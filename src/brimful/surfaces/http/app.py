@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from brimful.engine import Engine
-from brimful.errors import suggest
+from brimful.errors import BrimfulError, suggest
 from brimful.search.query import KINDS
 from brimful.settings import ASKED, FILLS, FORMATS, ORDERS, PACKINGS, SIZINGS, STRATEGIES, VERSION
 from brimful.surfaces import records
@@ -133,8 +133,11 @@ def _health_routes(service: Service) -> APIRouter:
     )
     async def measured() -> Response:
         """Requests, contexts and the store in numbers, as Prometheus reads them."""
-        found = await service.health.run(lambda: records.status_record(service.engine))
-        gauges = {f"store_{name}": int(str(found[name])) for name in ("documents", "bytes")}
+        gauges = {"store_ready": 0}
+        with suppress(TimeoutError, BrimfulError):
+            async with asyncio.timeout(service.settings.ready_seconds):
+                found = await service.health.run(lambda: records.status_record(service.engine))
+            gauges = {"store_ready": 1, **{f"store_{name}": int(str(found[name])) for name in ("documents", "bytes")}}
         return Response(service.metrics.text(gauges), media_type=METRICS_TYPE)
 
     return routes
