@@ -143,7 +143,7 @@ def _put(store: Store, entries: Sequence[Entry]) -> Report:
 
 def _check_free(store: Store, path: str, roots: Mapping[str, str]) -> None:
     check_path(path)
-    if store.owner(path):  # whose, and where, is not told to whoever sent the text
+    if roots and store.owner(path):  # whose, and where, is not told to whoever sent the text
         raise DocumentError(
             f"{path!r} is the document of a file in an added folder; give the text another path, "
             "or change the file and add the folder again"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
-from itertools import count
+from itertools import chain, count
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import psycopg
@@ -225,6 +225,10 @@ _INCOMING = (
     "ALTER TABLE pg_temp.brimful_incoming ALTER data SET STORAGE EXTERNAL"
 )
 _names = count(1)
+_INSERT = re.compile(r"(INSERT INTO \w+ VALUES )\([?, ]+\)(.*)")
+_DELETE = re.compile(r"(DELETE FROM \w+ WHERE \w+ = )\?")
+_ROWS = 500
+"""Rows that one statement writes."""
 
 
 class PostgresCursor:
@@ -274,12 +278,21 @@ class PostgresCursor:
         return self.connection.execute(_with_marks(statement), values or None)
 
     def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> object:
-        """The same for many values, in one go."""
+        """The same for many values: rows of an INSERT go together, and numbers that a DELETE is given."""
         self._send(statement)
-        many = list(values)
-        if many:
+        rows = list(values)
+        insert, delete = _INSERT.fullmatch(statement), _DELETE.fullmatch(statement)
+        for first in range(0, len(rows), _ROWS):
+            some = rows[first : first + _ROWS]
             self.trips += 1
-            self.connection.cursor(binary=True).executemany(_with_marks(statement), many)
+            if insert:
+                places = count(1)
+                marks = ", ".join(f"({', '.join(f'${next(places)}' for _ in row)})" for row in some)
+                psycopg.RawCursor(self.connection).execute(f"{insert[1]}{marks}{insert[2]}", [*chain(*some)])
+            elif delete:
+                self.connection.execute(f"{delete[1]}ANY(%s)", ([value for (value,) in some],))
+            else:
+                self.connection.cursor().executemany(_with_marks(statement), some)
         return None
 
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
