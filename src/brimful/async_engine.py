@@ -158,7 +158,6 @@ class AsyncEngine:
     # ---- questions
 
     warm = _awaited(Engine.warm)
-    leave_ready = _awaited(Engine.leave_ready)
     search = _awaited(Engine.search)
     map = _awaited(Engine.map)
     context = _cancelled(Engine.context)

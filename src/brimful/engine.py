@@ -111,14 +111,6 @@ class Engine:
         """The newest corpus, the same for all that one thread asks it: `with engine.corpus() as corpus: …`."""
         return self._states.asking()
 
-    def leave_ready(self) -> None:
-        """Write beside the store what the next process would make of the whole corpus again before it answers.
-
-        For a program that ends with its answer; left undone where nobody may write.
-        """
-        with self.corpus() as corpus:
-            corpus.columns.leave_ready()
-
     def __enter__(self) -> Self:
         return self
 

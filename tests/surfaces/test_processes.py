@@ -70,18 +70,3 @@ def test_what_is_written_from_the_declarations_is_up_to_date():
     )
     done = start(program=("-c", program), cwd=ROOT)
     assert done.err.strip() == "[]"
-
-
-def test_the_next_call_begins_where_the_last_one_ended(corpus, tmp_path):
-    """The second call on a state leaves ready what it has made; the third says the same, and so does a search."""
-    store = tmp_path / "store.db"
-    assert start("add", corpus, "--store", store).code == 0
-    ready = tmp_path / "store.db-ready"
-    said, sizes = [], []
-    for _ in range(4):
-        done = [start(command, "tea with milc", "--store", store) for command in ("context", "search")]
-        said.append([(each.code, each.out, each.err) for each in done])
-        sizes.append(ready.stat().st_size)
-    assert said[1:] == said[:1] * 3
-    assert sizes[0] > 1 << 16  # the second one was the search
-    assert sizes[3] == sizes[2] == sizes[1]

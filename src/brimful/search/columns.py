@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +16,13 @@ from brimful.index.segments import Numbers, Places, Postings, sequence
 from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common, leave_out
 from brimful.kernels.question import CorpusPlaces, Rows
 from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
-from brimful.search.priors import FileKinds, Translations, rules
+from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
 from brimful.search.signals import postings_of_names, words_of_title
 from brimful.search.spelling import Spellings
 from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
 from brimful.store.far import StoredTerms
 from brimful.store.format import ByteLru
-from brimful.store.ready import Arrays
 from brimful.store.rows import Documents
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.views import StoredSegment
@@ -59,7 +57,6 @@ _WeighedPlaces = tuple[tuple[int, Columns], ...]
 """Weights in thousandths, each with positions segment by segment."""
 
 Ids = NDArray[np.int64]
-_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,12 +191,7 @@ class CorpusColumns:
     @cached_property
     def description(self) -> str:
         """A hash of the titles, kinds and languages."""
-        return self._taken(
-            "description",
-            lambda told: str(told.tobytes(), "utf-8"),
-            make=self.documents.description,
-            arrays=lambda made: [np.frombuffer(made.encode(), np.uint8)],
-        )
+        return self.documents.description()
 
     @cached_property
     def firsts(self) -> Numbers:
@@ -296,12 +288,7 @@ class CorpusColumns:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        return self._taken(
-            "words",
-            Spellings.of,
-            make=lambda: Spellings(self._words()),  # whoever asks counts them too
-            arrays=lambda made: made.arrays,
-        )
+        return Spellings(self._words())  # whoever asks counts them too
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -416,13 +403,8 @@ class CorpusColumns:
             segment = self.segments[number]
             starts, ends, _ = segment.view.heads
             bases = self._extents[0][number]
-            self._trees[number] = HeadingTree(starts, ends, self._parents(segment), bases) if len(starts) else None
+            self._trees[number] = HeadingTree(starts, ends, _parents(segment), bases) if len(starts) else None
         return self._trees[number]
-
-    def _parents(self, segment: _SegmentUnits) -> NDArray[np.int32]:
-        """The heading above each heading of a segment, within its document; their number for none."""
-        name = f"parents {segment.view.number}"
-        return self._taken(name, _before, make=partial(_parents, segment), arrays=lambda made: [made])
 
     def headings_above(self, unit: int, *, size: int) -> list[bytes]:
         """The lines of the headings that a unit of so many bytes stands under, outermost first, without its own."""
@@ -469,41 +451,12 @@ class CorpusColumns:
             self._titles[number, first] = frozenset(map(words_of_title, texts))
         return self._titles[number, first]
 
-    # ---- ready
-
-    def _taken(
-        self, name: str, read: Callable[..., _Made], *, make: Callable[[], _Made], arrays: Callable[[_Made], Arrays]
-    ) -> _Made:
-        """What `read` makes of the arrays that lie ready under a name; or else it is made, and may be written down.
-
-        `read` raises a ValueError or TypeError where they are not such as `arrays` gives.
-        """
-        with suppress(ValueError, TypeError):
-            if (found := self.snapshot.ready.arrays(name)) is not None:
-                return read(*found)
-        made = make()
-        self.snapshot.ready.keep(name, arrays(made))
-        return made
-
-    def leave_ready(self) -> None:
-        """Write down what was made of the whole corpus, with what the next question would make of the rest of it."""
-        if self.snapshot.ready.has_news:
-            for number in range(len(self.segments)):
-                self.heading_tree(number)
-        self.snapshot.leave_ready()
-
     # ---- names
 
     @cached_property
     def translations(self) -> Translations:
         """Which documents are one text in several languages."""
-        paths = self.documents.paths
-        return self._taken(
-            f"translations {self.language} {rules()}",
-            partial(Translations, paths=paths),
-            make=partial(Translations.of, paths, unmarked=self.language),
-            arrays=lambda made: [made.texts],
-        )
+        return Translations.of(self.documents.paths, unmarked=self.language)
 
     @property
     def language(self) -> str:
@@ -513,12 +466,7 @@ class CorpusColumns:
     @cached_property
     def file_kinds(self) -> FileKinds:
         """Which documents are tests, lock files and the like."""
-        return self._taken(
-            f"kinds {rules()}",
-            partial(FileKinds, count=len(self.documents)),
-            make=partial(FileKinds.of, self.documents.paths),
-            arrays=lambda made: [made.marks],
-        )
+        return FileKinds.of(self.documents.paths)
 
     @cached_property
     def tables(self) -> NDArray[np.bool_]:
@@ -616,14 +564,6 @@ def _parents(segment: _SegmentUnits) -> NDArray[np.int32]:
     own = bases.searchsorted(starts, side="right")
     same = (above >= 0) & (own[above] == own)
     return np.where(same, above, count).astype(np.int32)
-
-
-def _before(parents: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The column itself; a ValueError where one stands under another that does not come before it."""
-    count = len(parents)
-    if parents.dtype != np.int32 or not ((parents < np.arange(count)) | (parents == count)).all():
-        raise ValueError("a heading stands under one before it, or under none: their number")
-    return parents
 
 
 # ---- headings: Under which headings does a unit stand, and do they have a word of the question?

@@ -197,9 +197,8 @@ class FileKinds:
     ([1000, 600], [1000, 1000])
     """
 
-    def __init__(self, marks: NDArray[np.uint16], *, count: int) -> None:
-        if marks.dtype != np.uint16 or len(marks) != count:
-            raise ValueError("every document needs its kinds, a bit each")
+    def __init__(self, marks: NDArray[np.uint16]) -> None:
+        """Of a bit for each kind of each document."""
         self.marks = marks
 
     @classmethod
@@ -208,7 +207,7 @@ class FileKinds:
         marks = np.zeros(len(paths), np.uint16)
         for number, (prior, rows) in enumerate(zip(_PRIORS, _perhaps_of_a_kind(paths), strict=True)):
             marks[[row for row in rows if prior.pattern.search(paths[row])]] |= np.uint16(1 << number)
-        return cls(marks, count=len(paths))
+        return cls(marks)
 
     def counted(self, words: Iterable[bytes], *, without: Sequence[str] = ()) -> NDArray[np.int64]:
         """What each document counts for a question with these words, in thousandths; some kinds may count nothing."""
@@ -243,14 +242,10 @@ class Translations:
 
     def __init__(self, texts: NDArray[np.int64], *, paths: Sequence[str]) -> None:
         """Of documents that have a text in a language: the text's number, the language's two letters, and the row."""
-        if texts.dtype != np.int64 or len(texts) % 3 or (texts < 0).any():
-            raise ValueError("a text has a number, a language and a document")
         self.texts, self._paths = texts, paths
         self.into_others = lru_cache(_KEPT_LANGUAGES)(self._into_others)
         self._texts: dict[int, list[tuple[str, int]]] = {}
         for number, language, row in texts.reshape(-1, 3).tolist():
-            if row >= len(paths) or language >= 1 << 16:
-                raise ValueError(f"there are {len(paths)} documents, and languages of two letters")
             self._texts.setdefault(number, []).append((language.to_bytes(2, "big").decode(), row))
 
     @classmethod

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice, pairwise
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,29 +161,12 @@ class Spellings:
         offsets = np.cumsum(lengths, dtype=np.int32)
         signatures = np.concatenate([each.signatures for each in groups])
         in_ascii = np.array([each.plain for each in groups], np.int64)
-        self._take(b"".join([each.letters for each in groups]), offsets, signatures, firsts, in_ascii)
-
-    @classmethod
-    def of(cls, *arrays: NDArray[Any]) -> Spellings:
-        """Of the `arrays` of others, which another process has made; a ValueError where they are no such arrays."""
-        if [array.dtype for array in arrays] != [np.uint8, np.int32, np.uint64, np.int64, np.int64]:
-            raise ValueError("these are not the arrays of spellings")
-        made = cls(b"")
-        made._take(arrays[0].tobytes(), *arrays[1:])
-        return made
-
-    def _take(self, letters: bytes, *others: NDArray[Any]) -> None:
-        self._letters, self._others = letters, others
-        offsets, signatures, firsts, plain = others
-        self._words = SpelledWords(letters, offsets, signatures, firsts=firsts.tolist(), plain=plain.tolist())
-
-    @property
-    def arrays(self) -> Sequence[NDArray[Any]]:
-        """All of it as arrays."""
-        return (np.frombuffer(self._letters, np.uint8), *self._others)
+        self._letters = b"".join([each.letters for each in groups])
+        self._size = len(signatures)
+        self._words = SpelledWords(self._letters, offsets, signatures, firsts=firsts.tolist(), plain=in_ascii.tolist())
 
     def __len__(self) -> int:
-        return len(self._others[1])
+        return self._size
 
     def lacks(self, term: bytes) -> bool:
         """Whether a term is a word of 3 to 24 plain letters, and none of these.

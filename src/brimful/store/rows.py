@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from blake3 import blake3
-from numpy.typing import NDArray
 
 from brimful.errors import DocumentError
 from brimful.index.segments import Numbers
@@ -95,35 +94,6 @@ class Documents:
         sizes = np.array(lengths, np.int64)
         kinds, languages = _shared(kinds), _shared(languages)
         return cls(column, paths, titles, sizes, known, kinds, languages, column[rows], rows)
-
-    def arrays(self) -> list[NDArray[Any]]:
-        """All of it as arrays, texts as JSON."""
-        kinds, languages = (sorted(set(column), key=str) for column in (self.kinds, self.languages))
-        coded = [
-            np.array([known.index(value) for value in column], np.int32)
-            for known, column in ((kinds, self.kinds), (languages, self.languages))
-        ]
-        told = json.dumps([self.paths, self.titles, kinds, languages]).encode()
-        return [self.numbers, self.lengths, self.times, *coded, np.frombuffer(told, np.uint8)]
-
-    @classmethod
-    def of_arrays(cls, *arrays: NDArray[Any]) -> Documents:
-        """The same back; a ValueError where they are no such arrays.
-
-        >>> cards = [Card(7, "b.md", None, 4, None, "prose", None), Card(9, "a.md", "A", 5, 60, "code", "go")]
-        >>> found = Documents.of(list(zip(*cards)))
-        >>> Documents.of_arrays(*found.arrays()).listed(0) == found.listed(0)
-        True
-        """
-        numbers, lengths, times, *_ = arrays
-        paths, titles, *known = json.loads(arrays[-1].tobytes())
-        if {array.dtype for array in arrays[:3]} != {np.dtype(np.int64)}:
-            raise ValueError("numbers, lengths and times are whole numbers")
-        if {*map(len, arrays[:-1]), len(titles)} != {len(paths)}:
-            raise ValueError("every document has a value in every column")
-        named = (tuple(map(names.__getitem__, each.tolist())) for names, each in zip(known, arrays[3:5], strict=True))
-        rows = np.argsort(numbers)
-        return cls(numbers, tuple(paths), tuple(titles), lengths, times, next(named), next(named), numbers[rows], rows)
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
@@ -15,16 +13,9 @@ from blake3 import blake3
 from brimful import rules
 from brimful.errors import CorruptError, DocumentError, StoreRulesError
 from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places
-from brimful.kernels.building import digest
-from brimful.rules import VERSION
 from brimful.store.far import SINGLE
 from brimful.store.format import (
-    CARDS,
-    EXTENTS,
-    FIRSTS,
-    HEADS,
     TEXT,
-    UNITS,
     WORDS,
     BlobReader,
     Cursor,
@@ -43,15 +34,12 @@ from brimful.store.merkle import (
     prove,
     state_root,
 )
-from brimful.store.ready import Ready
 from brimful.store.rows import BLOCK_BYTES, Card, Documents, Row
 from brimful.store.views import StoredSegment
 from brimful.text.outline import Heads
 from brimful.text.spans import check_span
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from brimful.corpus.loaders.loaded import SourceMap
 
 
@@ -146,8 +134,6 @@ def check_rules(cursor: Cursor, path: object) -> None:
 _KEPT_DOCUMENTS = 4_096
 _AT_ONCE = 500
 """Buckets, or blobs, that one statement asks for."""
-_TELLING = (FIRSTS, UNITS, HEADS, EXTENTS, CARDS, WORDS)
-"""The kinds of blobs whose first tells what a segment holds."""
 _BLOCKS_AHEAD = 16
 """Blocks of text that come with the row of a document."""
 _ZERO = np.zeros(1, np.int64)
@@ -157,10 +143,8 @@ COLUMNS = "number, path, id, content_hash, leaf, bucket, length, time, kind, lan
 class StoredSnapshot:
     """One generation of a corpus with one state root, held by a read transaction; nothing in it ever changes."""
 
-    def __init__(self, cursor: Cursor, *, path: Path | None = None) -> None:
-        """What a cursor sees; beside a file at `path` some of it may lie ready."""
+    def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
-        self.ready = Ready(path, self._state)
         self.generation = int.from_bytes(sealed_meta(self._cursor, "generation"), "big")
         self.root = sealed_meta(self._cursor, "root")
         _check_layout(self._cursor, self.generation)
@@ -192,19 +176,6 @@ class StoredSnapshot:
     def close(self) -> None:
         """Let go of this moment."""
         self._cursor.close()
-
-    def _state(self) -> bytes:
-        """A hash of everything that columns over the corpus are made of: texts, how they are divided, and by whom."""
-        segments = self._segments.values()
-        keys = [key_of(segment.number, kind) for segment in segments for kind in _TELLING]
-        found: list[tuple[Any, ...]] = []
-        for first in range(0, len(keys), _AT_ONCE):
-            some = keys[first : first + _AT_ONCE]
-            marks = ", ".join("?" * len(some))
-            found += self._cursor.fetch(f"SELECT key, seal FROM blobs WHERE key IN ({marks}) ORDER BY key", some)  # noqa: S608
-        program = (VERSION, digest(), rules.RULES, sys.byteorder)
-        layout = layout_of(self._cursor, self.generation)
-        return blake3(repr((program, self.root, layout, found)).encode()).digest()
 
     # ---- documents
 
@@ -279,9 +250,6 @@ class StoredSnapshot:
         return self._documents
 
     def _document_columns(self) -> Documents:
-        if (found := self.ready.arrays("documents")) is not None:
-            with suppress(ValueError, TypeError):
-                return Documents.of_arrays(*found)
         parts = [segment.card_columns() for segment in self._segments.values()]
         return Documents.of([list(chain(*columns)) for columns in zip(*parts, strict=True)] or [()] * len(Card._fields))
 
@@ -423,7 +391,7 @@ class StoredSnapshot:
         rows = self._shelf.segments()
         if self._shelf.is_far:  # the columns of all segments at once, of which a question reads nearly all
             self._shelf.expect([key_of(row.number, kind) for row in rows for kind in SINGLE])
-        return {row.number: StoredSegment(self._shelf, row, ready=self.ready) for row in rows}
+        return {row.number: StoredSegment(self._shelf, row) for row in rows}
 
     # ---- proofs
 
@@ -449,12 +417,6 @@ class StoredSnapshot:
         if found[-1][0] != self.root:
             raise CorruptError(_NO_PATH)
         return found
-
-    def leave_ready(self) -> None:
-        """Write down what was made of the whole corpus, for the next process."""
-        if self.ready.has_news and self._documents is not None and self.ready.arrays("documents") is None:
-            self.ready.keep("documents", self._documents.arrays())
-        self.ready.write()
 
 
 def _row(values: tuple[Any, ...]) -> Row:

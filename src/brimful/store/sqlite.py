@@ -25,7 +25,6 @@ from brimful.errors import (
 )
 from brimful.store import remembered
 from brimful.store.format import APPLICATION_ID, TABLES, VERSION, Cursor, SqliteCursor, damage, fetch
-from brimful.store.ready import SUFFIX as READY_SUFFIX
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import BUSY_SECONDS, Origins, Store, TakenError, generation_of, new_store
 from brimful.store.writing import Entry
@@ -151,7 +150,9 @@ class SqliteStore(Store):
     def snapshot(self) -> StoredSnapshot:
         """The corpus as it is now, on a connection of its own; later commits do not change it."""
         with _translated(self.path):
-            return _snapshot_of(opened_to_read(self.path), self.path)
+            cursor = SqliteCursor(opened_to_read(self.path))
+            cursor.execute("BEGIN")
+            return StoredSnapshot(cursor)
 
     def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> AbstractContextManager[None]:  # noqa: ARG002
         """Hold the store for a change of several commits; a file has one writer, whatever it changes."""
@@ -160,7 +161,7 @@ class SqliteStore(Store):
     def own_files(self) -> list[Path]:
         """The file, and those that are made beside it."""
         path = self.path.resolve()
-        suffixes = ("-wal", "-shm", "-journal", READY_SUFFIX, _LOCK_SUFFIX)
+        suffixes = ("-wal", "-shm", "-journal", _LOCK_SUFFIX)
         return [path, *(path.with_name(path.name + suffix) for suffix in suffixes)]
 
     def size_bytes(self) -> int:
@@ -223,7 +224,6 @@ class SqliteStore(Store):
             self.compact()
             self._connection.execute("VACUUM")
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            self.path.with_name(self.path.name + READY_SUFFIX).unlink(missing_ok=True)  # it holds words and paths
 
     def _give_back(self) -> None:
         """Commits fill what merging left free; give it back only where it is much."""
@@ -246,13 +246,6 @@ def checksums() -> str:
             "install its wheel: pip install --force-reinstall --only-binary apsw apsw"
         ) from error
     return "cksmvfs"
-
-
-def _snapshot_of(connection: apsw.Connection, path: Path) -> StoredSnapshot:
-    """What a file holds now, held by a read transaction."""
-    cursor = SqliteCursor(connection)
-    cursor.execute("BEGIN")
-    return StoredSnapshot(cursor, path=path)
 
 
 def _opened(path: Path) -> tuple[apsw.Connection, bool]:

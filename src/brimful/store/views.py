@@ -30,7 +30,6 @@ from brimful.store.format import (
     unpack_cards,
     unpack_table,
 )
-from brimful.store.ready import Ready
 from brimful.store.rows import BLOCK_BYTES, Card, Extents
 from brimful.text.outline import Heads
 
@@ -40,8 +39,8 @@ _NOTHING = np.zeros(0, np.int64)
 class StoredSegment:
     """A segment as one snapshot sees it."""
 
-    def __init__(self, shelf: BlobReader, row: SegmentRow, *, ready: Ready | None = None) -> None:
-        self._shelf, self._ready = shelf, ready or Ready()
+    def __init__(self, shelf: BlobReader, row: SegmentRow) -> None:
+        self._shelf = shelf
         self.number, self.length, self.live, self.dead, self.lowest, self.highest = row
 
     @cached_property
@@ -84,12 +83,7 @@ class StoredSegment:
     @cached_property
     def unit_starts(self) -> Cuts:
         """The same, in as few bytes as hold it: the column itself, no copy. Every question needs it."""
-        name = f"units {self.number}"
-        if (found := self._ready.arrays(name)) is not None and _ascend(*found):
-            return found[0]
-        made = self._shelf.cuts(self.number, UNITS)
-        self._ready.keep(name, [made])
-        return made
+        return self._shelf.cuts(self.number, UNITS)
 
     @property
     def sections(self) -> Numbers:
@@ -107,15 +101,10 @@ class StoredSegment:
     @cached_property
     def heads(self) -> Heads:
         """Where headings stand, in as few bytes as hold it."""
-        name = f"heads {self.number}"
-        if (found := self._ready.arrays(name)) is not None and _are_heads(*found):
-            return Heads(*found)
         packed, most = self._shelf.column(key_of(self.number, HEADS))
         starts, ends, levels = unpack_table(packed, width=3, most=most)
         narrow = np.int32 if max(self.length, int(ends.max(initial=0))) < 1 << 31 else np.int64
-        made = Heads(starts.astype(narrow), ends.astype(narrow), levels.astype(np.int8))
-        self._ready.keep(name, made)
-        return made
+        return Heads(starts.astype(narrow), ends.astype(narrow), levels.astype(np.int8))
 
     @cached_property
     def firsts(self) -> list[bytes]:
@@ -240,14 +229,3 @@ class StoredSegment:
 def _between(column: Cuts, start: int, end: int) -> Numbers:
     first, last = column.searchsorted(np.array((start, end), column.dtype))
     return column[first:last].astype(np.int64)
-
-
-def _ascend(column: NDArray[Any]) -> bool:
-    """Whether these are places on an axis, as `Cuts` are."""
-    return column.dtype in (np.uint32, np.int64) and not (column[1:] < column[:-1]).any()
-
-
-def _are_heads(starts: NDArray[Any], ends: NDArray[Any], levels: NDArray[Any]) -> bool:
-    """Whether every heading has an end and a level."""
-    are_places = starts.dtype == ends.dtype and starts.dtype in (np.int32, np.int64)
-    return are_places and levels.dtype == np.int8 and len(starts) == len(ends) == len(levels)

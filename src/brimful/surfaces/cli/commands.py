@@ -109,14 +109,7 @@ def context(
             views.show_context(engine, made, receipt=written, against=against)
             say_copied(copied)
             views.show_skips(corpus.report.skipped)
-        _leave_ready(engine)
     return exit_for(corpus, found=bool(made.windows))
-
-
-def _leave_ready(engine: Engine) -> None:
-    """The next process begins where this one ends; whoever waits for the answer has it before."""
-    sys.stdout.flush()
-    engine.leave_ready()
 
 
 def _sources(store: str | None, paths: Sequence[str]) -> str:
@@ -161,7 +154,6 @@ def search(
                 views.show_nothing(len(engine.columns.documents), why_empty(found))
             say_copied(copied)
             views.show_skips(corpus.report.skipped)
-        _leave_ready(engine)
     return exit_for(corpus, found=bool(found.hits))
 
 
@@ -368,7 +360,7 @@ def _opened_ours(place: Place) -> Engine:
     except StoreVersionError:
         say("another version of Brimful made this store: the files are indexed again")
         assert isinstance(place, Path)
-        for suffix in ("", "-wal", "-shm", "-ready"):
+        for suffix in ("", "-wal", "-shm"):
             place.with_name(place.name + suffix).unlink(missing_ok=True)
     return open_store(place)
 

@@ -321,7 +321,7 @@ def _check_unlinked(place: Path, *, within: Path) -> Path:
 
     Who wrote a checkout must not say where we write. Links above the folder that it is looked for in are the user's.
     """
-    suffixes = ("", "-wal", "-shm", "-ready", "-lock", "-digests")
+    suffixes = ("", "-wal", "-shm", "-lock", "-digests")
     beside = (place.with_name(place.name + suffix) for suffix in suffixes)
     between = [folder for folder in place.parents if folder != within and folder.is_relative_to(within)]
     for part in (*between, *beside):
