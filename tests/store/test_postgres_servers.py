@@ -217,8 +217,8 @@ def test_a_silent_server_in_the_middle_of_a_question_is_given_up(proxy):
 
 def test_the_network_itself_has_a_limit(text):
     """A host that vanished is noticed by the system as well: what was sent and not acknowledged ends the connection."""
-    with PostgresStore(Address.of(text)) as store, store._transaction() as connection:
-        assert connection.info.get_parameters()["tcp_user_timeout"] == str(session.SILENT_SECONDS * 1_000)
+    with PostgresStore(Address.of(text)) as store, store._transaction() as cursor:
+        assert cursor.connection.info.get_parameters()["tcp_user_timeout"] == str(session.SILENT_SECONDS * 1_000)
 
 
 def test_http_says_that_it_is_not_ready_and_still_measures(proxy):

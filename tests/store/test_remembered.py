@@ -151,8 +151,8 @@ def test_a_store_that_may_not_be_written_is_still_asked(path):
     """Where the file may not be written, vectors are not remembered, and that is said, not raised."""
     with SqliteStore(path) as store:
         store.remember_vectors("m", KEYS[:1], ROWS[:1])
-        with store._vectors() as connection:
-            connection.pragma("query_only", "on")
+        with store._remembering(write=False) as cursor:
+            cursor.execute("PRAGMA query_only = on")
         assert store.remember_vectors("m", KEYS, ROWS) == "the store may not be written"
         assert store.vectors_known("m", KEYS, width=4).missing.tolist() == [1, 2]
 

@@ -20,6 +20,7 @@ from brimful.store.merkle import leaf_hash
 from brimful.store.sqlite import Entry, SqliteStore, checksums
 from brimful.store.upkeep import verify
 from brimful.text.terms import terms_of
+from tests.store.places import places_of
 
 PATHS = ["a.md", "b.py", "c.csv", "deep/d.txt", "é/ü.md"]
 TEXTS = [
@@ -43,9 +44,9 @@ def dump(store):
         rows = {row.number: row for row in now.rows()}
         places = {}
         for term in now.terms():
-            found = now.places(term)
+            found = places_of(now, term)
             by_path = defaultdict(list)
-            for number, start in zip(found.documents.tolist(), found.starts.tolist(), strict=True):
+            for number, start in found:
                 by_path[rows[number].path].append(start)
             places[term] = dict(by_path)
             assert now.census(term) == len(found)
@@ -227,7 +228,7 @@ def test_reads_span_blocks_and_extents(store):
         for start in (0, 65_530, 4_194_000, row.length - 10):
             assert now.read(row.number, start, start + 10) == text.encode()[start : start + 10]
         assert now.census(b"document") == 330_000
-        assert now.places(b"329999").starts.tolist() == [text.index("329999")]
+        assert [start for _, start in places_of(now, b"329999")] == [text.index("329999")]
 
 
 def test_small_segments_are_folded(store):

@@ -7,6 +7,7 @@ from brimful.errors import DocumentError
 from brimful.store.rows import NO_TIME
 from brimful.store.sqlite import SqliteStore
 from brimful.text.terms import terms_of
+from tests.store.places import places_of
 
 from .test_sqlite import TEXTS, entry
 
@@ -22,23 +23,12 @@ def store(tmp_path):
         yield made
 
 
-def by_document(now, term):
-    """The places of a term as segments tell them."""
-    found = []
-    for segment in now.segments():
-        bases, ends, documents, starts = segment.extents
-        for position in segment.positions(term).tolist():
-            (at,) = np.flatnonzero((bases <= position) & (position < ends))
-            found.append((int(documents[at]), int(position - bases[at] + starts[at])))
-    return sorted(found)
-
-
 def test_positions_are_live_places(store):
     """Positions on the axes, taken back through the extents, are the places of the term."""
     with store.snapshot() as now:
         for term in (b"tea", b"word00007", b"word00008", b"word00009", "茶".encode(), b"absent"):
-            places = now.places(term)
-            assert by_document(now, term) == list(zip(places.documents.tolist(), places.starts.tolist(), strict=True))
+            for number, start in places_of(now, term):
+                assert now.read(number, start, start + len(term)).lower() == term
             assert sum(len(segment.positions(term)) for segment in now.segments()) == now.census(term)
         assert now.census(b"word00007") == now.census(b"word00008") == 0
         assert now.census(b"tea") == 2 * 2_998 + 1 + sum(terms_of(text.encode()).names.count(b"tea") for text in TEXTS)

@@ -20,7 +20,6 @@ from brimful.store.writing import (
     SEGMENT_BYTES,
     Entry,
     Prepared,
-    compress,
     index,
     lay_out,
     together,
@@ -148,7 +147,6 @@ def taken_in(batches: Iterable[Sequence[File]], settings: SourceSettings, *, thr
             outcomes, entries = _read(batch, settings)
             outlines = lay_out(entries)
             del entries
-            compress(outlines, meanwhile=lambda: _are_busy(waiting))  # else this thread would wait for the other
             waiting.append((outcomes, pool.submit(index, outlines) if outlines.rows else None))
             if len(waiting) > threads:
                 yield _finished(*waiting.popleft())
@@ -156,10 +154,6 @@ def taken_in(batches: Iterable[Sequence[File]], settings: SourceSettings, *, thr
             yield _finished(*waiting.popleft())
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _are_busy(waiting: Iterable[tuple[list[Outcome], Future[Prepared] | None]]) -> bool:
-    return any(prepared is not None and not prepared.done() for _, prepared in waiting)
 
 
 def _finished(outcomes: list[Outcome], prepared: Future[Prepared] | None) -> Taken:

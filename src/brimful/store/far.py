@@ -138,32 +138,6 @@ class StoredTerms:
         return OpenPages(pages)
 
 
-class ReadAhead:
-    """Which blobs are fetched with one: those that are asked for next, so that few round trips bring many."""
-
-    TOGETHER, MOST = 4, 32
-    """So many neighbours come with a blob of some ten kilobytes, and more where one after the other is read."""
-
-    def __init__(self) -> None:
-        self._next, self._ahead = 0, self.TOGETHER
-
-    def near(self, key: int) -> range | list[int]:
-        """The keys of the columns of its segment, of which a question reads nearly all, or of its neighbours.
-
-        >>> from brimful.store.format import TEXT
-        >>> ahead = ReadAhead()
-        >>> [len(ahead.near(key_of(1, TEXT) + place)) for place in (0, 4, 12)]
-        [4, 8, 16]
-        """
-        if kind_of_key(key) in SINGLE:
-            first = key_of(segment_of(key), 0)
-            return [first + key_of(0, kind) for kind in SINGLE]
-        first = key - key % self.TOGETHER
-        self._ahead = min(2 * self._ahead, self.MOST) if first == self._next else self.TOGETHER
-        self._next = first + self._ahead
-        return range(first, self._next)
-
-
 KeptBlobs = ByteLru[int, tuple[bytes, bytes]]
 """What was read of segments, which never change, with its seal."""
 
@@ -179,10 +153,12 @@ class FarBlobs:
 
     AT_ONCE = 256
     """Blobs of some ten kilobytes that one round trip brings at most."""
+    TOGETHER, MOST_TOGETHER = 4, 32
+    """Neighbours that come with a blob, and with one after the other is read."""
 
     def __init__(self, kept: KeptBlobs, fetch: Callable[[Sequence[int]], dict[int, tuple[bytes, bytes]]]) -> None:
         self._kept, self._fetch = kept, fetch
-        self._ahead = ReadAhead()
+        self._next, self._ahead = 0, self.TOGETHER
         self._waiting: OrderedDict[int, tuple[bytes, bytes]] = OrderedDict()  # fetched, and not asked for yet
         self._absent: set[int] = set()
         self._lock = threading.Lock()
@@ -193,8 +169,17 @@ class FarBlobs:
             known = self._waiting.pop(key, None) or self._kept.get(key)
             if known is not None or key in self._absent:
                 return known
-            wanted = self._fresh([key, *self._ahead.near(key)])
+            wanted = self._fresh([key, *self._near(key)])
         return self._bring(wanted).get(key)
+
+    def _near(self, key: int) -> range | list[int]:
+        """The columns of its segment, of which a question reads nearly all, or neighbours, more where it goes on so."""
+        if kind_of_key(key) in SINGLE:
+            return [key_of(segment_of(key), kind) for kind in SINGLE]
+        first = key - key % self.TOGETHER
+        self._ahead = min(2 * self._ahead, self.MOST_TOGETHER) if first == self._next else self.TOGETHER
+        self._next = first + self._ahead
+        return range(first, self._next)
 
     def expect(self, keys: Sequence[int]) -> None:
         """Fetch those that are not here in as few round trips as there may be."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import apsw
 import numpy as np
@@ -190,34 +191,24 @@ def key_of(segment: int, kind: int, place: int = 0) -> int:
 
     >>> key_of(1, TEXT) < key_of(1, TEXT, 1) < key_of(1, PAGE) < key_of(2, TEXT)
     True
+    >>> [part(key_of(7, PAGE, 3)) for part in (segment_of, kind_of_key, place_of)] == [7, PAGE, 3]
+    True
     """
     return ((segment << _KIND_BITS | kind) << _PLACE_BITS) | place
 
 
 def segment_of(key: int) -> int:
-    """The segment that a blob's key names.
-
-    >>> segment_of(key_of(7, PAGE, 3))
-    7
-    """
+    """The segment that a blob's key names."""
     return key >> (_KIND_BITS + _PLACE_BITS)
 
 
 def kind_of_key(key: int) -> int:
-    """The kind of blob that a key names.
-
-    >>> kind_of_key(key_of(7, PAGE, 3)) == PAGE
-    True
-    """
+    """The kind of blob that a key names."""
     return (key >> _PLACE_BITS) & ((1 << _KIND_BITS) - 1)
 
 
 def place_of(key: int) -> int:
-    """The place in its sequence that a blob's key names.
-
-    >>> place_of(key_of(7, PAGE, 3))
-    3
-    """
+    """The place in its sequence that a blob's key names."""
     return key & ((1 << _PLACE_BITS) - 1)
 
 
@@ -240,55 +231,60 @@ class ChangedError(Exception):
     """Another writer was faster; never leaves the package."""
 
 
-class Cursor(Protocol):
+class Cursor(ABC):
     """A connection inside a transaction, or outside of one."""
 
+    is_far = False
+    """Whether each statement is a round trip, so that few large ones are better than many small ones."""
+
+    @abstractmethod
     def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement."""
 
+    @abstractmethod
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The same, one by one; other statements wait until the last."""
+        """Rows one by one; other statements wait until the last."""
 
+    @abstractmethod
     def execute(self, statement: str, values: Sequence[Value] = ()) -> object:
         """A statement without rows."""
 
+    @abstractmethod
     def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> object:
-        """The same for many values."""
+        """A statement for many values."""
 
+    @abstractmethod
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         """Bytes of any length with their seal, or None; what an engine gives in pieces is put together here."""
 
-    def expect(self, keys: Sequence[int]) -> None:
-        """Be told which blobs will be asked for; whoever is far away fetches them at once."""
-        ...
+    def expect(self, keys: Sequence[int]) -> None:  # noqa: B027  (what is near is read when it is asked for)
+        """Fetch blobs that will be asked for at once, where they are far away."""
 
+    @abstractmethod
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs, in the place of those of the same key."""
 
+    @abstractmethod
     def next_segment(self) -> int:
         """A number that no live segment has."""
 
-    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
+    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:  # noqa: B027  (a file has one writer)
         """Keep other writers out until the end of the transaction, where they are not kept out already.
 
         A ChangedError where one of some blobs, by their seals, is not there any more.
         """
 
+    @abstractmethod
     def size_bytes(self) -> int:
         """How much room the store takes."""
 
-    @property
-    def is_far(self) -> bool:
-        """Whether each statement is a round trip, so that few large ones are better than many small ones."""
-
+    @abstractmethod
     def close(self) -> None:
         """Let go of the connection."""
 
 
-class SqliteCursor:
+class SqliteCursor(Cursor):
     """One of a SQLite file."""
-
-    is_far = False
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -302,7 +298,7 @@ class SqliteCursor:
             return fetch(self._cursor, statement, values)
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The same, one by one."""
+        """Rows one by one."""
         return rows_of(self._connection.cursor(), statement)
 
     def execute(self, statement: str, values: Sequence[Value] = ()) -> apsw.Cursor:
@@ -310,16 +306,13 @@ class SqliteCursor:
         return self._cursor.execute(statement, values)
 
     def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> apsw.Cursor:
-        """The same for many values."""
+        """A statement for many values."""
         return self._cursor.executemany(statement, values)
 
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         """Bytes with their seal, or None."""
         found = self.fetch(_SEALED[table], (key,))
         return (found[0][0], found[0][1]) if found else None
-
-    def expect(self, keys: Sequence[int]) -> None:
-        """Each is read when it is asked for: it is near."""
 
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs."""
@@ -332,9 +325,6 @@ class SqliteCursor:
         self._given = max(int(number), self._given + 1)  # one that was given may not be in the table yet
         return self._given
 
-    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
-        """A file has one writer from the beginning of a transaction on."""
-
     def size_bytes(self) -> int:
         """The size of the file."""
         ((pages,),) = self.fetch("PRAGMA page_count")
@@ -342,7 +332,7 @@ class SqliteCursor:
         return int(pages) * int(size)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the connection."""
         self._connection.close()
 
 
@@ -440,16 +430,8 @@ class Room:
         >>> louder("tea"), louder("tea"), longer("t"), room.held, louder("cup"), room.held
         ('TEA', 'TEA', 'tt', 5, 'CUP', 5)
         """
-        kind = next(self._kinds)
-
-        def kept(key: _Key) -> _Held:
-            found: _Held | None = self._kept.get((kind, key))
-            if found is None:
-                made = read(key)  # while others read theirs
-                found = self._kept.keep((kind, key), made, size=size(made))
-            return found
-
-        return kept
+        kept = self.keep_all(lambda keys: ((key, read(key)) for key in keys), size=size)
+        return lambda key: kept((key,))[0]
 
     def keep_all(
         self, read: Callable[[Sequence[_Key]], Iterable[tuple[_Key, _Held]]], *, size: Callable[[_Held], int]
@@ -538,18 +520,9 @@ class BlobReader:
         self._columns[key] = max(_stated_bytes(packed), 0)
         return packed, self.most_bytes - (sum(self._columns.values()) - self._columns[key])
 
-    def expect(self, keys: Sequence[int]) -> None:
-        """Be told which blobs will be asked for."""
-        self._cursor.expect(keys)
-
     def words(self, segment: int) -> bytes:
         """The terms of letters, sorted, a newline behind each."""
         return unpacked(self.blob(key_of(segment, WORDS)), most=self.most_bytes)
-
-    @property
-    def is_far(self) -> bool:
-        """Whether each blob is a round trip."""
-        return self._cursor.is_far
 
     @cached_property
     def most_bytes(self) -> int:
@@ -602,7 +575,7 @@ class BlobReader:
         return column.astype(np.uint32) if not len(column) or int(column[-1]) < 1 << 32 else column
 
     def _read_pages(self, keys: Sequence[int]) -> Iterator[tuple[int, OpenPage]]:
-        self.expect(keys)
+        self._cursor.expect(keys)
         return ((key, OpenPage(self.blob(key))) for key in sorted(keys))
 
     def _read_block(self, key: int) -> bytes:

@@ -92,7 +92,8 @@ class Documents:
         column = np.array(numbers, np.int64)
         rows = np.argsort(column)
         sizes = np.array(lengths, np.int64)
-        kinds, languages = _shared(kinds), _shared(languages)
+        names: dict[str | None, Any] = {}  # equal ones as one object: a million documents have two dozen languages
+        kinds, languages = (tuple(names.setdefault(name, name) for name in column) for column in (kinds, languages))
         return cls(column, paths, titles, sizes, known, kinds, languages, column[rows], rows)
 
     def __len__(self) -> int:
@@ -133,12 +134,6 @@ class Documents:
         if not known.all():
             raise DocumentError(f"no live document has the number {numbers[~known][0]}; ask the same snapshot")
         return self._rows[at]
-
-
-def _shared(values: Sequence[Any]) -> tuple[Any, ...]:
-    """The same values, equal ones as one object: a million documents have two dozen languages."""
-    known = {value: value for value in values}
-    return tuple(known[value] for value in values)
 
 
 class Extents(NamedTuple):

@@ -12,7 +12,7 @@ from blake3 import blake3
 
 from brimful import rules
 from brimful.errors import CorruptError, DocumentError, StoreRulesError
-from brimful.index.segments import NOWHERE, Numbers, OpenPage, Places
+from brimful.index.segments import Numbers, OpenPage
 from brimful.store.far import SINGLE
 from brimful.store.format import (
     TEXT,
@@ -308,31 +308,16 @@ class StoredSnapshot:
     def expect_terms(self, terms: Sequence[bytes]) -> None:
         """Be told which terms will be looked for, or beginnings of terms."""
         if self._cursor.is_far:
-            self._shelf.expect([key for each in self._segments.values() for key in each.pages_of(terms)])
+            self._cursor.expect([key for each in self._segments.values() for key in each.pages_of(terms)])
 
     def expect_words(self) -> None:
         """Be told that the words of all segments will be asked for."""
         if self._cursor.is_far:
-            self._shelf.expect([key_of(number, WORDS) for number in self._segments])
+            self._cursor.expect([key_of(number, WORDS) for number in self._segments])
 
     def pages(self, places: Sequence[tuple[int, int]]) -> list[OpenPage]:
         """Pages of postings, each of a segment and a place there, read together."""
         return self._shelf.pages(places)
-
-    def places(self, term: bytes) -> Places:
-        """Every occurrence of a term in live documents, by document number and byte."""
-        documents, starts = [], []
-        for segment in self._segments.values():
-            positions = segment.positions(term)
-            bases, _, numbers, offsets = segment.extents
-            at = bases.searchsorted(positions, side="right") - 1
-            documents.append(numbers[at])
-            starts.append(positions - bases[at] + offsets[at])
-        if not sum(map(len, documents)):
-            return NOWHERE
-        found = Places(np.concatenate(documents), np.concatenate(starts))
-        order = np.argsort(found.keys, kind="stable")
-        return Places(found.documents[order], found.starts[order])
 
     def census(self, term: bytes) -> int:
         """How many occurrences there are, without reading any text."""
@@ -365,14 +350,6 @@ class StoredSnapshot:
         self, number: int, cuts_in: Callable[[StoredSegment, int, int], Numbers], low: int, high: int | None
     ) -> Numbers:
         cuts, length, extents = [], 0, self._extents(number)
-        if len(extents) == 1 and low == 0 and high is None:  # as most are, and read whole
-            segment, base, _, size = extents[0]
-            found = cuts_in(self._segments[segment], base, base + size)
-            if len(found) and found[0] == base:
-                whole = np.empty(len(found) + 1, np.int64)
-                np.subtract(found, base, out=whole[:-1])
-                whole[-1] = size
-                return whole
         for segment, base, start, size in extents:
             length = start + size
             if start < (length if high is None else high) and low < length:
@@ -389,8 +366,8 @@ class StoredSnapshot:
     @cached_property
     def _segments(self) -> dict[int, StoredSegment]:
         rows = self._shelf.segments()
-        if self._shelf.is_far:  # the columns of all segments at once, of which a question reads nearly all
-            self._shelf.expect([key_of(row.number, kind) for row in rows for kind in SINGLE])
+        if self._cursor.is_far:  # the columns of all segments at once, of which a question reads nearly all
+            self._cursor.expect([key_of(row.number, kind) for row in rows for kind in SINGLE])
         return {row.number: StoredSegment(self._shelf, row) for row in rows}
 
     # ---- proofs

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -198,22 +198,13 @@ class SqliteStore(Store):
 
     @contextmanager
     def _remembering(self, *, write: bool) -> Iterator[Cursor]:
-        with _translated(self.path), self._vectors() as connection:
-            if not write:
-                yield SqliteCursor(connection)
-                return
-            with _transaction(connection) as cursor:
-                yield cursor
-
-    @contextmanager
-    def _vectors(self) -> Iterator[apsw.Connection]:
-        """A connection of its own: questions remember while another thread may be adding documents."""
-        with self._beside_lock:
+        with _translated(self.path), self._beside_lock:
             if self._beside is None:
                 self._beside = _opened(self.path)[0]
                 self._beside.set_busy_timeout(BESIDE_MILLISECONDS)
                 self._beside.pragma("synchronous", "normal")  # the last ones may be lost with the power: made again
-            yield self._beside
+            with _transaction(self._beside) if write else nullcontext(SqliteCursor(self._beside)) as cursor:
+                yield cursor
 
     def purge(self) -> None:
         """Compact, then leave no byte of deleted content in the file or its journal."""

@@ -50,7 +50,6 @@ from brimful.store.writing import (
     Prepared,
     Row,
     batches,
-    built,
     card_of,
     crowded,
     drop_segment,
@@ -192,14 +191,14 @@ class Store(ABC):
         count, size = 0, 0
         for entry in entries:
             if isinstance(entry.document, LongDocument):
-                count += (self._commit(batch) if batch else 0) + self._commit_long(entry, entry.document)
+                count += (self.write(prepare(batch)) if batch else 0) + self._commit_long(entry, entry.document)
                 batch, size = [], 0
                 continue
             batch.append(entry)
             size += len(entry.document)
             if size >= SEGMENT_BYTES:
-                count, batch, size = count + self._commit(batch), [], 0
-        count += self._commit(batch) if batch else 0
+                count, batch, size = count + self.write(prepare(batch)), [], 0
+        count += self.write(prepare(batch)) if batch else 0
         self.tidy()
         return count
 
@@ -215,9 +214,6 @@ class Store(ABC):
             if gone:
                 self._finish(cursor, touched=set(map(bucket_of, gone)))
         return len(gone)
-
-    def _commit(self, batch: Sequence[Entry]) -> int:
-        return self.write(prepare(batch))
 
     def write(self, prepared: Prepared, *, own: Sequence[str] | None = None) -> int:
         """Commit a batch that was prepared, replacing documents of the same path. Returns how many.
@@ -261,7 +257,7 @@ class Store(ABC):
             numbers = np.array(self._insert(cursor, rows_of([entry]), {}), np.int64)
             for start, part in pieces(document):  # a segment each takes half the memory; merging makes fewer of them
                 laid = Laid(0, start, Extent(part, document.kind, document.language))
-                write_segment(cursor, built([laid]), numbers)
+                write_segment(cursor, [laid], numbers)
             self._finish(cursor, touched={bucket_of(document.path)})
         return 1
 
@@ -472,7 +468,7 @@ class Store(ABC):
             )
             for group in grouped(laid):
                 documents = np.array([each.document for each in group])
-                write_segment(cursor, built(group), documents)
+                write_segment(cursor, group, documents)
             for segment in old:
                 drop_segment(cursor, segment.number)
             write_rules(cursor)

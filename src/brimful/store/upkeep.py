@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,7 +56,9 @@ def copy(
             numbers = sorted({number for segment in group for number in segment.extents.documents.tolist()})
             rows = {number: wanted[number] for number in numbers}
             if any(known.get(path) != values for path, *values in rows.values()):
-                copied += target.adopt(_packed(now, group, rows))
+                maps = {number: data for number in rows if (data := now.packed_map(number)) is not None}
+                adopted = {number: Row(*values) for number, values in rows.items()}
+                copied += target.adopt(Adopted(adopted, maps, group))
                 if progress is not None:
                     progress(rows[numbers[-1]][0])
         if extra:
@@ -90,15 +93,6 @@ def _groups(segments: Sequence[StoredSegment]) -> list[list[StoredSegment]]:
     return [group for _, group in groups]
 
 
-def _packed(now: StoredSnapshot, group: Sequence[StoredSegment], rows: dict[int, tuple[Any, ...]]) -> Adopted:
-    maps = {number: data for number in rows if (data := now.packed_map(number)) is not None}
-    return Adopted(
-        {number: Row(*values) for number, values in rows.items()},
-        maps,
-        list(group),
-    )
-
-
 # ---- verify: Is everything that is stored still what was written?
 
 
@@ -108,37 +102,37 @@ def verify(place: Path | Address) -> list[str]:
     SQLite checks its own pages and their checksums; every row's and blob's seal is checked; every document's content is
     hashed; and the hashes must lead to the state root.
     """
+    if isinstance(place, Path):
+        return _read_through(place, _file_problems)
+    from brimful.store.postgres import reading
+
     found: list[str] = []
     try:
-        if isinstance(place, Address):
-            from brimful.store.postgres import reading
-
-            with reading(place) as cursor:
-                found.extend(_problems(cursor))
-            return found
-        connection = opened_to_read(place)
-        try:
-            found.extend(_file_problems(connection))
-        finally:
-            connection.close()
-    except (apsw.Error, StoreError) as error:
+        with reading(place) as cursor:
+            found.extend(_problems(cursor))
+    except StoreError as error:
         found.append(f"the store can't be read through: {error}")
     return found
 
 
 def glance(path: Path) -> list[str]:
-    """The same in a moment: SQLite's own structure and its pages' checksums, without reading any document."""
+    """SQLite's view of its structure and its pages' checksums, in a moment, without reading any document."""
+    return _read_through(path, lambda cursor: _told_by(cursor, "quick_check"))
+
+
+def _read_through(path: Path, look: Callable[[SqliteCursor], Iterator[str]]) -> list[str]:
+    """What a look at a file finds, the end of it included where it can't be read on."""
     found: list[str] = []
     try:
-        connection = opened_to_read(path)
-        try:
-            said = SqliteCursor(connection).fetch("PRAGMA quick_check")
-            found.extend(f"SQLite: {problem}" for (problem,) in said if problem != "ok")
-        finally:
-            connection.close()
+        with closing(opened_to_read(path)) as connection:
+            found.extend(look(SqliteCursor(connection)))
     except (apsw.Error, StoreError) as error:
         found.append(f"the store can't be read through: {error}")
     return found
+
+
+def _told_by(cursor: SqliteCursor, check: str) -> Iterator[str]:
+    return (f"SQLite: {problem}" for (problem,) in cursor.fetch(f"PRAGMA {check}") if problem != "ok")
 
 
 _SEALED = {
@@ -148,12 +142,9 @@ _SEALED = {
 }
 
 
-def _file_problems(connection: apsw.Connection) -> Iterator[str]:
-    cursor = SqliteCursor(connection)
+def _file_problems(cursor: SqliteCursor) -> Iterator[str]:
     cursor.execute("BEGIN")
-    for (said,) in cursor.fetch("PRAGMA integrity_check"):
-        if said != "ok":
-            yield f"SQLite: {said}"
+    yield from _told_by(cursor, "integrity_check")
     yield from _problems(cursor)
 
 

@@ -147,8 +147,6 @@ class StoredSegment:
             return count
         positions = self.all_positions(term)
         bases, ends, *_ = self.extents
-        if len(positions) < len(bases):
-            return int(np.count_nonzero(self.is_live(positions)))
         return int((positions.searchsorted(ends) - positions.searchsorted(bases)).sum())
 
     def little_words(self) -> Numbers | None:
@@ -202,12 +200,7 @@ class StoredSegment:
 
     def text(self, start: int, end: int) -> bytes:
         """Bytes of the axis inside one extent."""
-        place = int(start) // BLOCK_BYTES
-        if end <= (place + 1) * BLOCK_BYTES and start < end:  # most are in one block
-            block, begin = self._shelf.block(self.number, place), place * BLOCK_BYTES
-            if end - begin <= len(block):
-                return block[start - begin : end - begin]
-        blocks = range(place, (end - 1) // BLOCK_BYTES + 1)
+        blocks = range(int(start) // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
         joined = b"".join(self._shelf.block(self.number, place) for place in blocks)
         begin = blocks.start * BLOCK_BYTES
         if end - begin > len(joined):

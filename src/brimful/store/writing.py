@@ -143,13 +143,6 @@ class _Outline(NamedTuple):
     ends: Numbers  # of each extent on the axis
     starts: Numbers  # where each begins in its document
     documents: Numbers
-    blocks: list[_Blob]  # as much of its text as is compressed
-
-    def blocks_left(self) -> Iterator[_Blob]:
-        """What is not compressed yet."""
-        first = len(self.blocks)
-        text = memoryview(self.texts.padded)[first * BLOCK_BYTES : int(self.ends[-1])]
-        return _block_blobs(text, first=first)
 
 
 def _outline(group: list[Laid]) -> _Outline:
@@ -159,18 +152,18 @@ def _outline(group: list[Laid]) -> _Outline:
     extents = [each.extent for each in group]
     group.clear()
     texts = outline_extents(extents)
-    return _Outline(texts, texts.bases + sizes, starts, documents, [])
+    return _Outline(texts, texts.bases + sizes, starts, documents)
 
 
 def _pack_outline(given: _Outline, *, multiplier: int | None = None) -> Packed:
-    """Compress what is left of a segment's text and find its terms; pack all that it holds.
+    """Compress a segment's text and find its terms; pack all that it holds.
 
     Its text is let go of when it was read for the last time. Terms are hashed with the multiplier.
     """
-    texts, ends, starts, _, blocks = given
-    blocks += given.blocks_left()
-    del given
+    texts, ends, starts, _ = given
     length, bases = int(ends[-1]), texts.bases
+    blocks = list(_block_blobs(memoryview(texts.padded)[:length]))
+    del given
     postings, cuts = index_terms(texts.padded, multiplier=multiplier), texts[2:]
     del texts
     blobs = [
@@ -182,8 +175,9 @@ def _pack_outline(given: _Outline, *, multiplier: int | None = None) -> Packed:
     return Packed(length, bases, ends, starts, blobs)
 
 
-def write_segment(cursor: Cursor, packed: Packed, documents: Numbers) -> None:
-    """Write a segment whose documents, one number for each extent, are in their table already."""
+def write_segment(cursor: Cursor, group: list[Laid], documents: Numbers) -> None:
+    """Write extents as a segment; their documents, a number for each, are in their table. The group is emptied."""
+    packed = _pack_outline(_outline(group))
     found = cursor.fetch(_CARDS, (int(documents.min()), int(documents.max())))
     publish(cursor, send(cursor, packed), packed, documents, cards=map(Card._make, found))
 
@@ -374,15 +368,6 @@ def _laid(entries: dict[int, Entry]) -> Iterator[Laid]:
             yield Laid(number, start, Extent(piece, document.kind, document.language))
 
 
-def compress(given: _Outlines, *, meanwhile: Callable[[], bool]) -> None:
-    """Compress the text of a batch for as long as whoever indexes is busy with another one."""
-    for outline in given.segments:
-        for blob in outline.blocks_left() if meanwhile() else ():
-            outline.blocks.append(blob)
-            if not meanwhile():
-                return
-
-
 def index(given: _Outlines) -> Prepared:
     """Find the terms of a batch; an outline is let go of when that is done."""
     segments = []
@@ -424,11 +409,6 @@ def rows_of(entries: Sequence[Entry]) -> list[Row]:
 
 def _content_hash(document: Document | LongDocument) -> bytes:
     return blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
-
-
-def built(group: list[Laid]) -> Packed:
-    """A segment of extents, packed; the group is emptied."""
-    return _pack_outline(_outline(group))
 
 
 def pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:

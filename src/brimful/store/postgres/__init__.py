@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     raise MissingPartError(f"psycopg is not installed; install it: {install('postgres')}") from error
 
-from brimful.store.postgres.session import check_there, reading
+from brimful.store.postgres.session import reading
 from brimful.store.postgres.store import PostgresStore
 
-__all__ = ["PostgresStore", "check_there", "reading"]
+__all__ = ["PostgresStore", "reading"]

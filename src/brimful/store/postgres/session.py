@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
-from itertools import chain, count
+from itertools import chain, count, islice
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import psycopg
@@ -231,7 +231,7 @@ _ROWS = 500
 """Rows that one statement writes."""
 
 
-class PostgresCursor:
+class PostgresCursor(Cursor):
     """The statements of a store on one connection."""
 
     is_far = True
@@ -280,10 +280,9 @@ class PostgresCursor:
     def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> object:
         """The same for many values: rows of an INSERT go together, and numbers that a DELETE is given."""
         self._send(statement)
-        rows = list(values)
+        rows = iter(values)
         insert, delete = _INSERT.fullmatch(statement), _DELETE.fullmatch(statement)
-        for first in range(0, len(rows), _ROWS):
-            some = rows[first : first + _ROWS]
+        while some := list(islice(rows, _ROWS)):
             self.trips += 1
             if insert:
                 places = count(1)
@@ -304,7 +303,7 @@ class PostgresCursor:
         return self._far.get(key)
 
     def expect(self, keys: Sequence[int]) -> None:
-        """Blobs that will be asked for, where they are kept."""
+        """Fetch blobs that will be asked for, where they are kept."""
         if self._far is not None:
             self._far.expect(keys)
 
@@ -413,12 +412,6 @@ def reading(address: Address) -> Iterator[Cursor]:
         corpus = prepared(connection, address, make=False)
         with transaction(connection, beginning(address, corpus=corpus)):
             yield PostgresCursor(connection)
-
-
-def check_there(address: Address) -> None:
-    """Raise where the server, the database or the corpus is not there, or not for this role."""
-    with reading(address):
-        pass
 
 
 def prepared(connection: Connection, address: Address, *, make: bool) -> int:

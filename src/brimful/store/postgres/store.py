@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import wraps
-from itertools import islice
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -86,7 +85,7 @@ class _Held(PostgresCursor):
     def _resume(self) -> None:
         if self._is_closed:
             raise StoreError(f"a snapshot of {self._store.path} was closed; ask the store for a new one")
-        if self._is_resting and not self.goes_on(*self._store.moment()):
+        if self._is_resting and not self.goes_on(*self._store.begun()):
             raise StoreUnreachableError(
                 f"{self._store.path} was changed while the connection was lost; try the same again"
             )
@@ -178,7 +177,7 @@ class PostgresStore(Store):
         for connection in spare:
             connection.close()
 
-    def _begun(self, wait_seconds: float | None = None) -> tuple[Connection, bytes]:
+    def begun(self, wait_seconds: float | None = None) -> tuple[Connection, bytes]:
         """A connection whose transaction has begun, and the generation that it sees; a lost one is made anew."""
         begin = beginning(self.path, corpus=self.corpus, wait_seconds=wait_seconds)
         if time.monotonic() < self._silent_until:
@@ -217,26 +216,25 @@ class PostgresStore(Store):
         connection.close()
 
     @contextmanager
-    def _transaction(self, wait_seconds: float | None = None) -> Iterator[Connection]:
+    def _transaction(self, wait_seconds: float | None = None) -> Iterator[PostgresCursor]:
         """One transaction on a connection that nobody else has: to read, or where it may wait, to write."""
         with translated(self.path):
-            connection, _ = self._begun(wait_seconds)
+            connection, _ = self.begun(wait_seconds)
+            cursor = PostgresCursor(connection, beside=partial(self._transaction, WAIT_SECONDS))
             try:
-                yield connection
+                yield cursor
+                cursor.flush()
                 connection.execute("COMMIT")
             finally:
+                self.trips += cursor.trips
                 self.give_back(connection)
 
     # ---- reading
 
-    def moment(self) -> tuple[Connection, bytes]:
-        """A transaction that reads, and the generation that it sees."""
-        return self._begun()
-
     def snapshot(self) -> StoredSnapshot:
         """The corpus as it is now, on a connection that nobody else has; later commits do not change it."""
         with translated(self.path):
-            cursor = _Held(self, *self.moment())
+            cursor = _Held(self, *self.begun())
             try:
                 return StoredSnapshot(cursor)
             except BaseException:
@@ -246,18 +244,14 @@ class PostgresStore(Store):
     def is_newest(self, snapshot: StoredSnapshot) -> bool:
         """Whether a snapshot holds the newest state; then it goes on in a new transaction."""
         with translated(self.path):
-            return cast("_Held", snapshot.cursor).goes_on(*self.moment())
+            return cast("_Held", snapshot.cursor).goes_on(*self.begun())
 
     def rest(self, snapshot: StoredSnapshot) -> None:
         """Leave the server nothing to hold for a snapshot until it is asked again."""
         cast("_Held", snapshot.cursor).rest()
 
-    @contextmanager
-    def _reading(self) -> Iterator[Cursor]:
-        with self._transaction() as connection:
-            cursor = PostgresCursor(connection)
-            yield cursor
-            self.trips += cursor.trips
+    def _reading(self) -> AbstractContextManager[Cursor]:
+        return self._transaction()
 
     def size_bytes(self) -> int:
         """How many bytes this corpus keeps of text and index."""
@@ -272,15 +266,12 @@ class PostgresStore(Store):
     # ---- writing
 
     @contextmanager
-    def _writing(self, *, late: bool = False) -> Iterator[Cursor]:
+    def _writing(self, *, late: bool = False) -> Iterator[PostgresCursor]:
         """One transaction; writers of a corpus wait for each other here, and nobody else does."""
-        with self._transaction(WAIT_SECONDS) as connection:
-            cursor = PostgresCursor(connection, beside=self._counting)
+        with self._transaction(WAIT_SECONDS) as cursor:
             if not late:
                 cursor.take_turn()
             yield cursor
-            cursor.flush()
-            self.trips += cursor.trips
 
     write = _retried(Store.write)
     adopt = _retried(Store.adopt)
@@ -295,11 +286,6 @@ class PostgresStore(Store):
     def remove_of(self, prefix: str | None, paths: Iterable[str]) -> int:
         """Forget documents; of a root, only what comes from below it."""
         return self._remove_listed(prefix, list(paths))
-
-    @contextmanager
-    def _counting(self) -> Iterator[Cursor]:
-        with self._transaction(WAIT_SECONDS) as connection:
-            yield PostgresCursor(connection)
 
     @contextmanager
     def _merging(self) -> Iterator[tuple[Cursor, Sequence[StoredSegment]]]:
@@ -350,27 +336,25 @@ class PostgresStore(Store):
         finally:
             done.set()
             renewing.join()
-            with suppress(StoreError), self._transaction(WAIT_SECONDS) as connection:
-                connection.execute("DELETE FROM counters WHERE number = %s AND segments = %s", (number, end))
+            with suppress(StoreError), self._transaction(WAIT_SECONDS) as cursor:
+                cursor.execute("DELETE FROM counters WHERE number = ? AND segments = ?", (number, end))
 
     def _leased(self, number: int, end: int | None = None) -> int | None:
         """Until when a place is this process's, by the server's clock; None where another one has it."""
-        with self._transaction(WAIT_SECONDS) as connection:
-            connection.execute("INSERT INTO counters VALUES (%s, 0) ON CONFLICT DO NOTHING", (number,))
-            statement = (
-                "WITH now AS (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at) "
-                "UPDATE counters SET segments = at + %s FROM now WHERE number = %s AND "
-                "(segments = %s OR (%s AND segments < at)) RETURNING segments"
-            )
-            values = (_LEASE_SECONDS * 1_000_000, number, end, end is None)
-            row = connection.execute(statement, values).fetchone()
-        return None if row is None else int(row[0])
+        statement = (
+            "WITH now AS (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at) "
+            "UPDATE counters SET segments = at + ? FROM now WHERE number = ? AND "
+            "(segments = ? OR (? = 1 AND segments < at)) RETURNING segments"
+        )
+        with self._transaction(WAIT_SECONDS) as cursor:
+            cursor.execute("INSERT INTO counters VALUES (?, 0) ON CONFLICT DO NOTHING", (number,))
+            rows = cursor.fetch(statement, (_LEASE_SECONDS * 1_000_000, number, end, int(end is None)))
+        return int(rows[0][0]) if rows else None
 
     @contextmanager
     def _remembering(self, *, write: bool) -> Iterator[Cursor]:
         """A transaction beside whoever adds documents."""
-        with self._transaction(BESIDE_SECONDS if write else None) as connection:
-            cursor = PostgresCursor(connection)
+        with self._transaction(BESIDE_SECONDS if write else None) as cursor:
             if write:
                 cursor.take_turn()
             yield cursor
@@ -391,25 +375,19 @@ class PostgresStore(Store):
     @_retried
     def keep_answers(self, statements: Sequence[tuple[str, Sequence[Value]]]) -> None:
         """Some statements in one transaction; it waits for others that keep answers, not for writers of documents."""
-        with self._transaction(WAIT_SECONDS) as connection:
-            cursor = PostgresCursor(connection)
+        with self._transaction(WAIT_SECONDS) as cursor:
             cursor.fetch(HOLD, (layout.HELD["answers"],))
             for statement, values in statements:
                 cursor.execute(statement, values)
 
-    def write_terms(self, counted: Iterable[tuple[str, int]], *, at_once: int) -> int:
+    def write_terms(self, counted: Iterable[tuple[str, int]]) -> int:
         """Fill the table of terms anew; returns how many there are."""
-        count = 0
         with self._writing() as cursor:
-            connection = cast("PostgresCursor", cursor).connection
-            if owns_tables(connection):  # pg_trgm may have come since they were made
-                index_terms(connection)
+            if owns_tables(cursor.connection):  # pg_trgm may have come since they were made
+                index_terms(cursor.connection)
             cursor.execute("DELETE FROM terms")
-            each = iter(counted)
-            while batch := list(islice(each, at_once)):
-                cursor.executemany("INSERT INTO terms VALUES (?, ?)", batch)
-                count += len(batch)
-        return count
+            cursor.executemany("INSERT INTO terms VALUES (?, ?)", counted)
+            return int(cursor.fetch("SELECT count(*) FROM terms")[0][0])
 
     def purge(self) -> None:
         """Compact, and forget vectors; the server's files give the room to others after its own VACUUM."""
@@ -433,12 +411,10 @@ def _turn_of(prefix: str) -> int:
 # their answers are those of any other store. Where the server has pg_trgm, an index finds terms by likeness and by any
 # part.
 
-_AT_ONCE = 10_000
-
 
 def list_terms(address: Address) -> int:
     """Write down all terms of a corpus that is there; returns how many."""
     with PostgresStore(address, make=False) as store, store.snapshot() as now:
         terms = now.terms()
         counted = ((term.decode("utf-8", "backslashreplace"), now.census(term)) for term in terms)
-        return store.write_terms(counted, at_once=_AT_ONCE)
+        return store.write_terms(counted)

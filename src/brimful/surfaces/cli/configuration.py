@@ -285,10 +285,10 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
     if store:
         place = _named_store(store)
         if isinstance(place, Address):
-            from brimful.store.postgres import check_there
+            from brimful.store.postgres import reading
 
-            check_there(place)
-            return place
+            with reading(place):  # an error where the server or the corpus is not there
+                return place
         if not place.is_file():
             raise InputError(f"there is no store at {os.fspath(place)!r}; make it: brimful add PATH --store {store}")
         return place
