@@ -11,7 +11,7 @@ import yaml
 
 import brimful
 from brimful.store.address import Address
-from brimful.store.postgres import layout, session
+from brimful.store.postgres import layout, session, store
 from brimful.store.postgres.store import list_terms
 from brimful.surfaces.cli import main
 from tests.postgres import PASSWORD
@@ -145,3 +145,7 @@ def test_the_limits_of_the_page_are_those_of_the_program():
     assert f"| a statement | {session.STATEMENT_SECONDS // 60} minutes" in TEXT
     assert session.WAIT_SECONDS == 120
     assert "| waiting for another writer | 2 minutes" in TEXT
+    assert f"| a question, until the server's next byte | {session.SILENT_SECONDS} s" in TEXT
+    assert f"idle_in_transaction_session_timeout`; {session.IDLE_SECONDS // 60} minutes where it has none" in TEXT
+    assert f"| a folder whose adding process died | {store._LEASE_SECONDS} s" in TEXT
+    assert f"PostgreSQL {layout.LEAST_SERVER // 10_000} or later" in TEXT

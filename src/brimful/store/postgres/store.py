@@ -42,7 +42,7 @@ from brimful.store.writing import Row
 
 # ---- store: The server's store: what is one commit, one snapshot, one turn?
 
-BESIDE_SECONDS = 0.25
+_BESIDE_SECONDS = 0.25
 """How long a question waits for a writer before its vectors are not remembered."""
 
 _SPARE = 3
@@ -354,7 +354,7 @@ class PostgresStore(Store):
     @contextmanager
     def _remembering(self, *, write: bool) -> Iterator[Cursor]:
         """A transaction beside whoever adds documents."""
-        with self._transaction(BESIDE_SECONDS if write else None) as cursor:
+        with self._transaction(_BESIDE_SECONDS if write else None) as cursor:
             if write:
                 cursor.take_turn()
             yield cursor
