@@ -9,53 +9,10 @@ from brimful import Document
 from brimful.errors import SettingError
 from brimful.store import far
 from brimful.store.far import FarBlobs, KeptBlobs, kept_bytes
-from brimful.store.format import EXTENTS, PAGE, TEXT, UNITS, key_of
+from brimful.store.format import EXTENTS, UNITS, key_of
 
 _numbers = count(1)
 QUESTIONS = ("Which cup7 has tea?", "Where does pot3 stand?", "Who drinks caffee?", "nothing like this")
-
-
-@pytest.fixture
-def asked():
-    """Blobs that are there, and what was asked for in each round trip."""
-    there = {key_of(1, kind, place) for kind in (TEXT, PAGE) for place in range(40)} | {key_of(1, UNITS)}
-    trips = []
-
-    def fetch(keys):
-        trips.append(list(keys))
-        return {key: (b"%d" % key, b"seal") for key in keys if key in there}
-
-    return fetch, trips
-
-
-def test_what_is_expected_comes_in_one_round_trip(asked):
-    """Blobs that were announced are asked for once, together, and given without another look."""
-    fetch, trips = asked
-    blobs = FarBlobs(KeptBlobs(1 << 20), fetch)
-    keys = [key_of(1, PAGE, place) for place in (3, 9, 31)]
-    blobs.expect([*keys, keys[0]])
-    assert [blobs.get(key) for key in keys] == [(b"%d" % key, b"seal") for key in keys]
-    blobs.expect(keys)
-    assert trips == [keys]
-
-
-def test_what_is_not_there_is_asked_for_once(asked):
-    """In a snapshot that never changes, a blob that is absent stays so."""
-    fetch, trips = asked
-    blobs = FarBlobs(KeptBlobs(1 << 20), fetch)
-    assert [blobs.get(key_of(1, PAGE, 99)) for _ in range(3)] == [None] * 3
-    assert len(trips) == 1
-
-
-def test_what_is_expected_is_there_where_nothing_is_kept(asked):
-    """A cache of no size only means that a second look costs a second round trip."""
-    fetch, trips = asked
-    blobs = FarBlobs(KeptBlobs(0), fetch)
-    blobs.expect([key_of(1, PAGE, 3), key_of(1, PAGE, 30)])
-    assert blobs.get(key_of(1, PAGE, 30)) == (b"%d" % key_of(1, PAGE, 30), b"seal")
-    assert len(trips) == 1
-    assert blobs.get(key_of(1, PAGE, 30)) is not None
-    assert len(trips) == 2
 
 
 def test_kept_blobs_are_bounded():

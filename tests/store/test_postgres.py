@@ -369,34 +369,6 @@ def _orphans(postgres_server, address):
         ).fetchone()
 
 
-def test_four_writers_of_the_same_documents(postgres_server, address, tmp_path):
-    """Four processes add one folder at once, four threads the same texts: each document is there once."""
-    (tmp_path / "tea").mkdir()
-    for number in range(40):
-        (tmp_path / "tea" / f"d{number}.md").write_text(f"Tea {number}. " * 40)
-    text = postgres_server.address(address.corpus)
-    command = [sys.executable, "-c", WRITER, text, str(tmp_path / "tea")]
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]
-    assert sorted(int(each.communicate(timeout=120)[0]) for each in started) == [0, 0, 0, 40]
-
-    def add():
-        with brimful.open(address) as engine:
-            engine.add_documents([Document(f"note{number}.md", f"Note {number}.") for number in range(20)])
-
-    with ThreadPoolExecutor(4) as threads:
-        for done in [threads.submit(add) for _ in range(4)]:
-            done.result()
-    with brimful.open(address) as engine, brimful.open(tmp_path / "one.db") as file:
-        file.add(tmp_path / "tea")
-        file.add_documents([Document(f"note{number}.md", f"Note {number}.") for number in range(20)])
-        assert len(engine.documents()) == 60
-        assert [each.path for each in engine.documents()] == [each.path for each in file.documents()]
-        assert engine.context("Which tea is number 17?", budget=300).text == (
-            file.context("Which tea is number 17?", budget=300).text
-        )
-    assert verify(address) == []
-
-
 def test_a_server_without_connections_left_is_named(postgres_server):
     """A role that has no connection left is busy, not refused, and the remedy is said."""
     with postgres_server.connect() as owner:
@@ -486,15 +458,6 @@ def test_writers_wait_for_each_other_and_no_longer_than_asked(store, address, mo
         with store._writing(), second.snapshot() as now:
             assert list(now.rows()) == []
         second.add([entry("a.md", "tea")])
-
-
-def test_one_place_is_added_by_one_process_at_a_time(store, address):
-    """The turn of a place is refused to a second one that does not want to wait; another place is free."""
-    with PostgresStore(address) as second, store.turn("/tea//", wait_seconds=0):
-        with pytest.raises(StoreBusyError, match="adding this place"), second.turn("/tea//", wait_seconds=0):
-            pass
-        with second.turn("/coffee//", wait_seconds=0):
-            pass
 
 
 def test_vectors_are_remembered_beside(store):
@@ -742,25 +705,6 @@ def test_an_address_is_shown_without_its_password(address):
         with pytest.raises(BrimfulError) as caught:
             engine.documents()
         assert PASSWORD not in str(caught.value)
-
-
-def test_threads_share_a_snapshot(address):
-    """Each thread that reads a snapshot gets its own rows, never those of another one's statement."""
-    paths = [f"{number}.md" for number in range(8)]
-    with PostgresStore(address) as store:
-        store.add([entry(path, f"The text of {path}.") for path in paths])
-        with store.snapshot() as now, ThreadPoolExecutor(len(paths)) as threads:
-
-            def look(path):
-                statement = "SELECT path FROM documents WHERE path = ?"
-                return all(now.cursor.fetch(statement, (path,)) == [(path,)] for _ in range(150))
-
-            interval = sys.getswitchinterval()
-            sys.setswitchinterval(1e-6)
-            try:
-                assert all(threads.map(look, paths))
-            finally:
-                sys.setswitchinterval(interval)
 
 
 def test_threads_expect_and_prove_beside_each_other(address):

@@ -14,7 +14,6 @@ from brimful.store.upkeep import verify
 from tests import postgres
 
 KILLS = int(os.environ.get("BRIMFUL_SERVER_KILLS", "3"))
-CUTS = 10 * KILLS
 LONG = 60  # seconds after which a wait is a failure
 
 
@@ -73,41 +72,3 @@ def test_a_server_that_is_killed_loses_nothing(server):
             assert len(there - stored) <= 1  # a commit of which the server could not tell any more
             stored = there
         assert verify(Address.of(text)) == []
-
-
-def test_questions_outlive_connections(server):
-    """Cut at any moment of a question: the right answer or an error that says so, and then the right answer."""
-    text = server.address("questions")
-    with brimful.open(text) as engine:
-        engine.add_documents([Document(f"{n}.md", f"Tea {n} comes with cup{n} and pot{n}.") for n in range(200)])
-        expected = {n: engine.context(f"Which tea has cup{n}?", budget=200).text for n in range(0, 200, 7)}
-    stop, cuts = threading.Event(), []
-
-    def cut():
-        with server.connect() as connection:
-            while not stop.is_set() and len(cuts) < CUTS:
-                connection.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'brimful'"
-                )
-                cuts.append(1)
-                stop.wait(0.05)
-
-    cutter = threading.Thread(target=cut)
-    cutter.start()
-    given = refused = 0
-    try:
-        while cutter.is_alive():
-            for number, answer in expected.items():
-                try:
-                    with brimful.open(text) as engine:
-                        assert engine.context(f"Which tea has cup{number}?", budget=200).text == answer
-                        given += 1
-                except StoreUnreachableError:
-                    refused += 1
-    finally:
-        stop.set()
-        cutter.join(LONG)
-    assert given + refused
-    with brimful.open(text) as engine:
-        for number, answer in expected.items():
-            assert engine.context(f"Which tea has cup{number}?", budget=200).text == answer

@@ -35,8 +35,7 @@ def each_server(request, postgres_server):
         return
     if not postgres.DEBIAN.exists():
         pytest.skip("postgresql-15 is not installed; see scripts/make_postgres.py")
-    with postgres.running(programs=postgres.DEBIAN) as server, server.connect() as owner:
-        owner.execute("CREATE EXTENSION pg_trgm")
+    with postgres.running(programs=postgres.DEBIAN) as server:
         yield "15", server
 
 
@@ -257,7 +256,9 @@ def test_nothing_is_held_between_questions(postgres_server, text):
 
 
 def test_a_folder_that_is_added_holds_no_transaction(postgres_server, text, monkeypatch):
-    """The turn of a place is a lease: renewed while it lasts, and over soon where its holder died."""
+    """The turn of a place is a lease: renewed while it lasts, over soon where its holder died, and another
+    place is free.
+    """
     monkeypatch.setattr(postgres_store, "_LEASE_SECONDS", 1)
     monkeypatch.setattr(postgres_store, "_BEAT_SECONDS", 0.1)
     with PostgresStore(Address.of(text)) as one, PostgresStore(Address.of(text)) as other:
@@ -266,6 +267,8 @@ def test_a_folder_that_is_added_holds_no_transaction(postgres_server, text, monk
             open_ones = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'brimful' AND state <> 'idle'"
             assert owner.execute(open_ones).fetchone() == (0,)
             with pytest.raises(StoreBusyError, match="adding this place"), other.turn("/tea//", wait_seconds=0):
+                pass
+            with other.turn("/coffee//", wait_seconds=0):
                 pass
         with other.turn("/tea//", wait_seconds=0):
             pass

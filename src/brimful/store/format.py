@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import apsw
 import numpy as np
@@ -231,54 +230,45 @@ class ChangedError(Exception):
     """Another writer was faster; never leaves the package."""
 
 
-class Cursor(ABC):
+class Cursor(Protocol):
     """A connection inside a transaction, or outside of one."""
 
-    is_far = False
+    is_far: bool = False
     """Whether each statement is a round trip, so that few large ones are better than many small ones."""
 
-    @abstractmethod
     def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement."""
 
-    @abstractmethod
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """Rows one by one; other statements wait until the last."""
 
-    @abstractmethod
     def execute(self, statement: str, values: Sequence[Value] = ()) -> object:
         """A statement without rows."""
 
-    @abstractmethod
     def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> object:
         """A statement for many values."""
 
-    @abstractmethod
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
         """Bytes of any length with their seal, or None; what an engine gives in pieces is put together here."""
 
-    def expect(self, keys: Sequence[int]) -> None:  # noqa: B027  (what is near is read when it is asked for)
+    def expect(self, keys: Sequence[int]) -> None:
         """Fetch blobs that will be asked for at once, where they are far away."""
 
-    @abstractmethod
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs, in the place of those of the same key."""
 
-    @abstractmethod
     def next_segment(self) -> int:
         """A number that no live segment has."""
 
-    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:  # noqa: B027  (a file has one writer)
+    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
         """Keep other writers out until the end of the transaction, where they are not kept out already.
 
         A ChangedError where one of some blobs, by their seals, is not there any more.
         """
 
-    @abstractmethod
     def size_bytes(self) -> int:
         """How much room the store takes."""
 
-    @abstractmethod
     def close(self) -> None:
         """Let go of the connection."""
 
@@ -313,6 +303,12 @@ class SqliteCursor(Cursor):
         """Bytes with their seal, or None."""
         found = self.fetch(_SEALED[table], (key,))
         return (found[0][0], found[0][1]) if found else None
+
+    def expect(self, keys: Sequence[int]) -> None:
+        """Each is read when it is asked for: it is near."""
+
+    def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
+        """A file has one writer from the beginning of a transaction on."""
 
     def write_blobs(self, blobs: Iterable[Sealed]) -> None:
         """Keep blobs."""

@@ -154,6 +154,9 @@ class SqliteStore(Store):
             cursor.execute("BEGIN")
             return StoredSnapshot(cursor)
 
+    def rest(self, snapshot: StoredSnapshot) -> None:
+        """A file has nothing to end."""
+
     def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> AbstractContextManager[None]:  # noqa: ARG002
         """Hold the store for a change of several commits; a file has one writer, whatever it changes."""
         return turn(self.path, wait_seconds=wait_seconds)

@@ -180,7 +180,8 @@ class Store(ABC):
         """Whether a snapshot holds the newest state; then it can be asked."""
         return snapshot.generation == self.generation()
 
-    def rest(self, snapshot: StoredSnapshot) -> None:  # noqa: B027  (a file has nothing to end)
+    @abstractmethod
+    def rest(self, snapshot: StoredSnapshot) -> None:
         """Leave a snapshot that nobody asks at the moment."""
 
     # ---- writing

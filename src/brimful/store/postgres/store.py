@@ -46,11 +46,10 @@ _BESIDE_SECONDS = 0.25
 """How long a question waits for a writer before its vectors are not remembered."""
 
 _SPARE = 3
+_GENERATION = "SELECT value FROM meta WHERE key = 'generation'"
 _DRAIN_SECONDS = 1
 """Questions that waited behind one that a silent server did not answer fail with it: each would wait in turn."""
 _LEASE_SECONDS, _BEAT_SECONDS, _LOOK_SECONDS = 20, 5, 0.05
-
-T = TypeVar("T")
 
 
 class _Held(PostgresCursor):
@@ -191,7 +190,7 @@ class PostgresStore(Store):
             try:
                 connection = connection or connected(self.path)
                 connection.silent_seconds = SILENT_SECONDS if wait_seconds is None else STATEMENT_SECONDS
-                cursor = connection.execute(f"{begin}; SELECT value FROM meta WHERE key = 'generation'")  # noqa: S608
+                cursor = connection.execute(f"{begin}; {_GENERATION}")
                 while cursor.nextset():
                     pass
                 return connection, bytes((cursor.fetchone() or (b"",))[0])
