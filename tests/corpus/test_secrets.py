@@ -2,6 +2,7 @@
 
 import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -106,7 +107,22 @@ SHAPES = {
     "PGP key": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n{b64}\n",
     "key in JSON": '"private_key": "-----BEGIN PRIVATE KEY-----\\n{b64}\\n"',
     "PuTTY key": "PuTTY-User-Key-File-2: ssh-rsa\n",
+    "JSON Web Token with line breaks in its header": "ewogICJh{a33}.ewogICJz{a60}.{a43}",
+    "encrypted JSON Web Token": "eyJ{a33}..{a16}.{a60}.{a22}",
+    "password without a user": "redis://:{a16}@cache.internal.org:6379/0",
+    "password without digits": "https://ann:{l12}@git.internal.org/tea",
+    "token in an escape": '{"log": "tea\\nhf_{l34}"}',
+    "token in an encoded address": "https://tea.org/?key=%20r8_{a37}",
 }
+
+
+def published(shape: str) -> str:
+    """An issuer's form in the letters of this file."""
+    letters = {"w": "a", "b": "a", "l": "h", "a": "a", "d": "d", "h": "h", "u": "u"}
+    return re.sub(r"\{(\w)(\d+)\+?\}", lambda run: f"{{{letters[run[1]]}{run[2]}}}", shape)
+
+
+SHAPES |= {f"{issuer}: {shape}": published(shape) for issuer, of in secrets.ISSUERS.items() for shape in of}
 
 
 @pytest.mark.parametrize("kind", sorted(SHAPES))
@@ -149,6 +165,61 @@ def test_a_token_of_every_published_kind_is_found(kind):
 def test_examples_hashes_and_placeholders_are_no_secrets(text):
     """What documents show in place of a credential, and what merely looks like chance, is read."""
     assert secret_in(text.encode()) is None
+
+
+JWT = made("eyJ{a33}.eyJ{a60}.{a43}")
+KEY = made("-----BEGIN RSA PRIVATE KEY-----\n{b64}\n{b64}\n-----END RSA PRIVATE KEY-----")
+TEXT = "Tokens are signed, and a key signs them.\n" * 12
+COMMENTS = "# Tokens are signed, and a key signs them.\n" * 12
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("README.rst", f"{TEXT}\n    >>> jwt.encode(payload, key)\n    {JWT}\n"),
+        ("tests/test_jwt.py", f'{COMMENTS}KEY = """{KEY}"""\n'),
+        ("usage.md", f"{TEXT}\n{KEY}\n\n{JWT} and {JWT}\n"),
+        ("app.yaml", f"{COMMENTS}token: {made('gsk_{a20}example{a25}')}\n"),
+        ("page.html", f"<h1>Tokens</h1><p>{TEXT}</p><pre>{JWT}</pre>"),
+    ],
+)
+def test_examples_are_masked_and_the_rest_is_read(path, text):
+    """Tokens that documentation and tests show: each keeps its length and lines, and the rule says so."""
+    (loaded,) = load(path, text.encode())
+    (plain,) = load(path, text.encode(), settings=SourceSettings(allow=("secret",)))
+    assert isinstance(loaded, Loaded)
+    assert isinstance(plain, Loaded)
+    assert (loaded.rule, loaded.is_verbatim) == (f"masked:{plain.rule}", False)
+    assert secret_in(loaded.content) is None
+    assert b"[secret]****" in loaded.content
+    assert all(new in b"[secret]*" for old, new in zip(plain.content, loaded.content, strict=True) if old != new)
+    assert loaded.content.count(b"\n") == plain.content.count(b"\n")
+    assert LETTERS["b"].encode() not in loaded.content
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("key.txt", KEY),
+        ("jwk.json", '{"kty": "EC", "d": "' + LETTERS["a"] + LETTERS["h"] + '"}'),
+        ("tokens.txt", f"a: {JWT}\nb: {JWT}\n"),
+        ("app.yaml", f"{COMMENTS}token: {JWT}\n"),
+        ("notes.md", f"{TEXT}{KEY[:-30]}"),
+        ("notes.md", f"{TEXT}{JWT} {made('ghp_{a36}')}"),
+    ],
+)
+def test_what_is_no_example_leaves_the_file_out(path, text):
+    """A key file, a configuration, a key without an end, and an issuer's token among examples."""
+    (skip,) = load(path, text.encode())
+    assert skip.reason == "secret"
+
+
+def test_every_issuer_is_named_in_the_docs():
+    """docs/security.md says whose tokens are known, and no others."""
+    text = (Path(__file__).parents[2] / "docs/security.md").read_text()
+    listed = re.search(r"Issuers whose tokens are known: (.*?)\.\n\n", text, re.DOTALL)
+    assert listed is not None
+    assert re.sub(r"\s+", " ", listed[1]).split(", ") == sorted(secrets.ISSUERS, key=str.lower)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from brimful.corpus.loaders.loaded import Loaded, Origin, SourceMap, load_text, 
 from brimful.corpus.loaders.messages import conversations, load_chat, load_message, split_mailbox
 from brimful.corpus.loaders.packed import unpack
 from brimful.corpus.reading import read
-from brimful.corpus.secrets import secret_in
+from brimful.corpus.secrets import mask_examples
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found
 from brimful.text.kinds import kind_of
@@ -111,11 +111,21 @@ def _load(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skip
 def _text(path: str, raw: bytes, settings: SourceSettings) -> Loaded | Skipped:
     """What nearly every file becomes; the same as `_guarded` would say."""
     try:
-        loaded = text_in(path, raw, settings)
+        return _masked(text_in(path, raw, settings), settings)
     except Refusal as refusal:
         return refusal.at(path)
-    secret = None if settings.allows("secret") else secret_in(loaded.content)
-    return Skipped(path, "secret", secret) if secret else loaded
+
+
+def _masked(loaded: Loaded, settings: SourceSettings) -> Loaded | Skipped:
+    """A document without credentials: examples masked, with a rule that says so; left out for any other."""
+    if settings.allows("secret"):
+        return loaded
+    content, secret = mask_examples(loaded.content, kind=loaded.kind)
+    if secret:
+        return Skipped(loaded.path, "secret", secret)
+    if content is loaded.content:
+        return loaded
+    return replace(loaded, content=content, rule=f"masked:{loaded.rule}", is_verbatim=False)
 
 
 def load_file(found: Found, *, settings: SourceSettings | None = None) -> list[Loaded | Skipped]:
@@ -187,8 +197,7 @@ def _guarded(path: str, call: Callable[[], Iterable[Loaded]], settings: SourceSe
     """Documents without secrets; a failure becomes a skip."""
     try:
         for loaded in call():
-            secret = None if settings.allows("secret") else secret_in(loaded.content)
-            yield Skipped(loaded.path, "secret", secret) if secret else loaded
+            yield _masked(loaded, settings)
     except Exception as error:  # noqa: BLE001 - parsers of foreign formats raise anything on hostile bytes
         yield _failed(path, error)
 
