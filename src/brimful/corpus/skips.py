@@ -179,7 +179,8 @@ class Refusal(Exception):  # noqa: N818 - never leaves the package: it becomes a
 
 # ---- ignores: Which names do .gitignore and .ignore files leave out?
 
-MAX_IGNORE_BYTES = 1_048_576
+MAX_IGNORE_BYTES = 262_144
+_MOST_CHARACTERS = 4_096  # of one rule; the longest path that a system has
 _MOST_STARS = 3  # `**` in one rule; each multiplies the ways to match a path
 
 
@@ -275,7 +276,7 @@ def glob_pattern(glob: str) -> str | None:
     """
     pieces: list[str] = []
     parts = re.sub(r"(?:\*\*/){2,}", "**/", glob).split("/")
-    if sum(part == "**" for part in parts) > _MOST_STARS:
+    if len(glob) > _MOST_CHARACTERS or sum(part == "**" for part in parts) > _MOST_STARS:
         return None
     for at, part in enumerate(parts):
         last = at == len(parts) - 1
@@ -289,10 +290,11 @@ def glob_pattern(glob: str) -> str | None:
                 return None
             pieces.append(name if last else name + "/")
     pattern = "(?:" + "".join(pieces) + ")"
-    try:
-        re.compile(pattern)
-    except re.error:
-        return None  # a reversed range such as [z-a]: it matches nothing
+    if "[" in glob:
+        try:
+            re.compile(pattern)
+        except re.error:
+            return None  # a reversed range such as [z-a]: it matches nothing
     return pattern
 
 
@@ -301,18 +303,18 @@ _TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|(\[[!^]?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\])|
 
 def _name_pattern(part: str) -> str | None:
     """One name of a path; None when a bracket or a backslash is left open."""
-    stars: list[str] = [""]
+    stars: list[list[str]] = [[]]
     at = 0
     while at < len(part):
         token = _TOKEN.match(part, at)
-        if token is None or (token[5] in ("[", "\\")):
+        if token is None or token[5] in ("[", "\\"):
             return None
         at = token.end()
         if token[2]:
-            stars.append("")
+            stars.append([])
         else:
-            stars[-1] += _one(token)
-    first, *rest = stars
+            stars[-1].append(_one(token))
+    first, *rest = map("".join, stars)
     if not rest:
         return first
     # Every star but the last takes the first fit; the last one is followed by what ends the name.

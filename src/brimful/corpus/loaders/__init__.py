@@ -19,7 +19,7 @@ from importlib import import_module
 from brimful.corpus.encodings import SNIFF_BYTES, decode, looks_binary
 from brimful.corpus.loaders.box import boxed
 from brimful.corpus.loaders.loaded import Loaded, Origin, SourceMap, load_text, text_in
-from brimful.corpus.loaders.messages import conversations, load_chat, load_message, split_mailbox
+from brimful.corpus.loaders.messages import conversations, load_chat, split_mailbox
 from brimful.corpus.loaders.packed import unpack
 from brimful.corpus.reading import read
 from brimful.corpus.secrets import mask_examples
@@ -51,8 +51,9 @@ def _boxed(family: str, name: str) -> _Loader:
     return load_one
 
 
-_load_html, _load_pdf, _load_office, _load_zip = (
+_load_html, _load_message, _load_pdf, _load_office, _load_zip = (
     _later("html", "load_html"),
+    _boxed("messages", "load_message"),
     _boxed("office", "load_pdf"),
     _boxed("office", "load_office"),
     _boxed("office", "load_zip"),
@@ -65,7 +66,7 @@ _LOADERS: dict[str, _Loader] = {
         (_load_office, "docx pptx xlsx docm pptm xlsm"),
         (_boxed("html", "load_epub"), "epub"),
         (_later("html", "load_notebook"), "ipynb"),
-        (_later("messages", "load_message"), "eml"),
+        (_load_message, "eml"),
     )
     for extension in extensions.split()
 }
@@ -210,7 +211,10 @@ def _failed(path: str, error: Exception) -> Skipped:
 
 
 def _mailbox(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
-    messages = (partial(load_message, raw=message, settings=settings) for message in split_mailbox(raw))
+    def one(message: bytes) -> Callable[[str], Iterator[Loaded]]:
+        return lambda name: _load_message(name, message, settings)
+
+    messages = map(one, split_mailbox(raw))
     try:
         return list(_numbered(path, messages, settings))
     except Refusal as refusal:

@@ -61,9 +61,6 @@ def boxed(family: str, name: str) -> _Loader:
     def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
         with _LOCK:
             answer = _box().ask(family, name, path, raw, settings)
-        if answer is None:  # no process can be started here
-            loader: _Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
-            answer = list(loader(path, raw, settings))
         yield from answer
 
     return load_one
@@ -81,11 +78,9 @@ class Box:
         self.owner = os.getpid()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ask(self, family: str, name: str, path: str, raw: bytes, settings: SourceSettings) -> list[Loaded] | None:
-        """What a loader makes of a file; None where no process can be started."""
+    def ask(self, family: str, name: str, path: str, raw: bytes, settings: SourceSettings) -> list[Loaded]:
+        """What a loader makes of a file."""
         process = self._running()
-        if process is None:
-            return None
         seconds = _seconds_for(len(raw), settings)
         watch = threading.Timer(_PATIENCE * seconds, process.kill)
         watch.daemon = True
@@ -111,17 +106,21 @@ class Box:
                     assert pipe is not None
                     pipe.close()
 
-    def _running(self) -> subprocess.Popen[bytes] | None:
-        if self._process is None and Path(sys.executable or "").name.startswith("python"):
-            group = 0 if os.name == "posix" else None  # a signal from the keyboard is for whoever started it
-            with contextlib.suppress(OSError):
-                self._process = subprocess.Popen(  # noqa: S603 - this interpreter, this package
-                    _own_python(__name__),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    process_group=group,
-                )
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None:
+            return self._process
+        if not Path(sys.executable or "").name.startswith("python"):
+            raise Refusal("missing_part", f"its parser needs a process of Python, and {sys.executable!r} starts none")
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, this package
+                _own_python(__name__),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                process_group=0 if os.name == "posix" else None,  # a signal from the keyboard is not for it
+            )
+        except OSError as error:
+            raise Refusal("missing_part", f"no process could be started for its parser: {error}") from error
         return self._process
 
     def _died(self, settings: SourceSettings, seconds: int) -> Refusal:
@@ -202,16 +201,23 @@ def _loaded(request: Sequence[Any], raw: bytes, before: int | None) -> list[byte
 
 
 def _limit(most_bytes: int, seconds: int, before: int | None) -> None:
-    """What the next file may take, beside what the process takes already."""
+    """Bound the memory and processor time of the next file, beside what this process has taken already.
+
+    A limit that was inherited is the ceiling: it can only be lowered.
+    """
     if resource is None:
         return
-    with contextlib.suppress(OSError, ValueError):  # a system may refuse one of them
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        spent = int(used.ru_utime + used.ru_stime) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + seconds, resource.RLIM_INFINITY))
-        if before is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (before + most_bytes, resource.RLIM_INFINITY))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + seconds}
+    if before is not None:
+        wanted[resource.RLIMIT_AS] = before + most_bytes
+    try:
+        for limit, value in wanted.items():
+            ceiling = resource.getrlimit(limit)[1]
+            is_free = ceiling == resource.RLIM_INFINITY
+            resource.setrlimit(limit, (value if is_free else min(value, ceiling), ceiling))
+    except (OSError, ValueError) as error:
+        raise Refusal("missing_part", f"its parser needs limits that this system does not set: {error}") from error
 
 
 def _address_bytes() -> int | None:

@@ -479,7 +479,7 @@ def _package(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo]) -> str
 
 
 def _spine(package: str, place: str) -> tuple[str | None, list[str]]:
-    """The book's title, and the names of its pages in reading order."""
+    """The book's title, and the names of its pages in reading order, each once."""
     said = re.search(r"<(?:dc:)?title[^<>]{0,500}>([^<]{1,500})<", package)
     places: dict[str, str] = {}
     order: list[str] = []
@@ -491,9 +491,8 @@ def _spine(package: str, place: str) -> tuple[str | None, list[str]]:
             )
         elif name == "itemref":
             order.append(_attribute(attributes, "idref") or "")
-    return (" ".join(unescape(said[1]).split()) or None) if said else None, [
-        places[each] for each in order if each in places
-    ]
+    title = (" ".join(unescape(said[1]).split()) or None) if said else None
+    return title, list(dict.fromkeys(places[each] for each in order if each in places))
 
 
 def _tags(text: str) -> Iterator[tuple[str, str]]:

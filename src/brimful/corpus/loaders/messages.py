@@ -22,14 +22,19 @@ from brimful.text.times import epoch_of, time_of
 
 _HEADERS = ("Subject", "From", "To", "Cc", "Date")
 _DEEPEST = 50  # parts within parts
+_MOST_HEADER_BYTES = 32_768
+_PARAMETERS = re.compile(rb"(?mi)^content-[\w-]{1,40}:[^\r\n]*+(?:\r?+\n?+[ \t][^\r\n]*+)*+")
 _MESSAGE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 
 
 def load_message(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """Subject, sender, recipients and date, then the text parts, decoded; attachments are named only.
+    """Subject, sender, recipients and date, then the text parts, decoded; attachments are named, those of text also read.
 
     Of two versions of the same part the plain text is taken, else the HTML, as any page is.
     """
+    for header in _PARAMETERS.finditer(raw):
+        if len(header[0]) > _MOST_HEADER_BYTES:  # the standard library reads parameters in quadratic time
+            raise Refusal("too_large", f"a header of {len(header[0])} bytes, more than {_MOST_HEADER_BYTES}")
     message = email.message_from_bytes(raw)
     if not message.keys():
         raise Refusal("malformed", "not an e-mail: it has no headers")
@@ -86,6 +91,7 @@ def _write_part(part: Message, canon: Canon, settings: SourceSettings) -> None:
     filename = part.get_filename()
     if filename or not kind.startswith("text/"):
         canon.add(f"[attachment: {' '.join(str(filename or 'unnamed').split())}, {kind}]\n")
+    if not kind.startswith("text/"):
         return
     payload = part.get_payload(decode=True)
     raw = payload if isinstance(payload, bytes) else b""
