@@ -6,7 +6,9 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from posixpath import normpath
 from typing import IO, BinaryIO
+from unicodedata import normalize
 
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.loaders import Loaded, load
@@ -143,12 +145,17 @@ def _put(store: Store, entries: Sequence[Entry]) -> Report:
 
 def _check_free(store: Store, path: str, roots: Mapping[str, str]) -> None:
     check_path(path)
+    scheme, sign, rest = path.rpartition("://")
+    normal = scheme + sign + normalize("NFC", normpath(rest)).removeprefix("/" if rest.startswith("//") else "")
+    if path != normal or ".." in rest.split("/") or rest == ".":
+        raise DocumentError(f"{path!r:.200} is not a name in its normal form, such as {normal!r:.200}; rename the text")
     if store.owner(path):  # whose, and where, is not told to whoever sent the text
         raise DocumentError(
             f"{path!r} is the document of a file in an added folder; give the text another path, "
             "or change the file and add the folder again"
         )
-    if folder_above(roots, path) is not None:
+    folded = {place: normalize("NFC", folder).casefold() for place, folder in roots.items()}
+    if folder_above(folded, path.casefold()) is not None:
         raise DocumentError(
             f"{path!r} would be a name in an added folder, which names its own files; give the text another path"
         )

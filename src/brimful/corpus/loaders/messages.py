@@ -28,7 +28,7 @@ _MESSAGE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 
 
 def load_message(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """Subject, sender, recipients and date, then the text parts, decoded; attachments are named, those of text also read.
+    """Subject, sender, recipients and date, then the text parts, decoded; other attachments are named only.
 
     Of two versions of the same part the plain text is taken, else the HTML, as any page is.
     """
