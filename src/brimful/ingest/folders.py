@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import marshal
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, overload
+from typing import NamedTuple, TypeGuard
 
 from brimful.corpus.documents import check_path
-from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, LongDocument, LongText, streamed_file
+from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, read_blocks, streamed
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, Root, parts_of, root_of, walk
 from brimful.errors import DocumentError, StoreBusyError
@@ -31,9 +30,6 @@ from brimful.store.store import Named, Origins, Store, TakenError, is_folder
 from brimful.store.writing import Entry
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
-
-_OPEN_FILES = 16_384
-"""So many that wait may be objects."""
 
 _KEEP = ("unreadable", "changing")
 """Reasons that may pass: what was stored of such a file stays."""
@@ -72,41 +68,39 @@ def _ingest(
     prefix, naming = _prefix(root), _named(store, root, label)
     report = Report(folder=naming.folder)
     known = store.origins(prefix)
-    elsewhere = [store.origins(each) for each in naming.own if each != prefix]
-    fresh = _Waiting(root)
     kept: set[str] = set()
+    elsewhere = [store.origins(each) for each in naming.own if each != prefix]
     own = {os.fspath(path) for path in store.own_files()}
-    for found in walk(root, settings=settings):
+
+    def is_fresh(found: Found | Skipped) -> TypeGuard[Found]:
         if isinstance(found, Found) and found.location in own:
-            report.skip(Skipped(found.path, "special", "part of the store itself"))
-        elif isinstance(found, Skipped):
+            found = Skipped(found.path, "special", "part of the store itself")
+        if isinstance(found, Skipped):
             report.skip(found)
             if found.reason in _KEEP:
                 # A folder's path ends with a slash and stands for all that is in it.
                 folder = found.path if found.path.endswith("/") else f"{found.path}/"
                 kept.update(name for name in known if name == found.path or name.startswith(folder))
-        elif naming.is_stored(found, known):
-            report.unchanged += 1
+            return False
+        if naming.is_stored(found, known):
             kept.add(found.path)
-        elif elsewhere and any(naming.is_stored(found, each) for each in elsewhere):
-            report.unchanged += 1
-        else:
-            fresh.append(found)
-    gone = {name: known[name] for name in known if name not in kept}
-    left = _rename(store, prefix, fresh, gone, report) if gone else fresh
+        elif not any(naming.is_stored(found, origins) for origins in elsewhere):
+            return True
+        report.unchanged += 1
+        return False
+
+    fresh: Iterable[Found] = filter(is_fresh, walk(root, settings=settings))
+    gone: dict[str, Origins] = {}
+    if known:
+        fresh = list(fresh)  # what is gone is known at the end of the walk
+        gone = {name: known[name] for name in known if name not in kept}
+        fresh = _rename(store, prefix, fresh, gone, report)
     reading = _Reading(store, gone, prefix, naming, settings, report, progress)
-    long: list[Found] = []
-    is_many = len(left) > _OPEN_FILES
-    batches = [_Waiting(root, batch, packed=is_many) for batch in batches_of(_without_long(left, long))]
-    del fresh, left
-    reading.take_in(batches)
-    for found in long:
-        reading.take_in_long(found)
+    reading.take_in(fresh)
     store.tidy()
-    given = reading.given
-    vanished = [path for origin in gone.values() for path in origin.paths if path not in given]
+    vanished = [path for origin in gone.values() for path in origin.paths if path not in reading.given]
     for name in sorted(gone):
-        if not any(path in given for path in gone[name].paths):
+        if not any(path in reading.given for path in gone[name].paths):
             report.note("removed", name)
     if vanished:
         store.remove_of(prefix, vanished)
@@ -114,7 +108,7 @@ def _ingest(
 
 
 def _without_long(found: Iterable[Found], long: list[Found]) -> Iterator[Found]:
-    """Files that can be held; those that can't are put into the list."""
+    """Files that can be held; the others are put into the list."""
     for each in found:
         if each.size <= LONG_BYTES:
             yield each
@@ -170,41 +164,51 @@ class _Reading:
         self._store, self._gone, self._prefix, self._naming = store, gone, prefix, naming
         self._settings, self._report, self._progress = settings, report, progress
         self._before = {path for origin in gone.values() for path in origin.paths}
-        self.given: set[str] = set()  # those of them that documents were stored under again
+        self._skipped: list[Skipped] = []
+        self.given: set[str] = set()  # paths from before that documents were stored under again
 
-    def take_in(self, found: list[_Waiting]) -> None:
-        """Read and index files that can be held, in batches; with a thread beside where there is much to do.
-
-        What was written is let go of.
-        """
-        batches = _Batches(found, self._file)
-        threads = threads_for(sum(waiting.size for waiting in found), workers=self._settings.workers)
+    def take_in(self, found: Iterable[Found]) -> None:
+        """Read and index files in batches, with a thread beside where there is a second core; long ones at the end."""
+        long: list[Found] = []
+        batches = batches_of(map(self._file, _without_long(found, long)))
+        threads = threads_for(workers=self._settings.workers)
         with closing(taken_in(batches, self._settings, threads=threads)) as indexed:
-            for number, batch in enumerate(batches):
-                taken = self._written(batch, next(indexed))
-                for file, outcome in zip(batch, taken.outcomes, strict=True):
+            for batch, taken in indexed:
+                written = self._written(batch, taken)
+                for file, outcome in zip(batch, written.outcomes, strict=True):
                     self._tell(file.found)
                     self._note(file.found, outcome)
-                is_changed = taken.prepared is not None
-                del taken, batch  # what was written is let go of before the next batch is made
-                batches.forget(number)
+                is_changed = written.prepared is not None
+                del written, taken  # before the next batch is made
                 if is_changed:
                     self._store.tidy()
+        for each in long:
+            self.take_in_long(each)
+        for skipped in self._skipped:
+            self._report.skip(skipped)
 
     def take_in_long(self, found: Found) -> None:
         """Store a file that is not held; one that does not hold still keeps what was stored of it."""
         self._tell(found)
         file = self._file(found)
-        text = streamed_file(found, settings=self._settings)
-        if isinstance(text, LongText):
-            refusal = self._add_long(file, text)
-            skipped = [refusal.at(found.path)] if refusal is not None else []
-            self._note(found, Outcome([] if skipped else [file.folder + text.path], skipped))
-        elif isinstance(text, Skipped):
-            self._note(found, Outcome([], [text]))
-        else:
-            taken = self._written([file], index_batch([file], self._settings))
-            self._note(found, taken.outcomes[0])
+        for attempt in range(ATTEMPTS):
+            try:
+                self._note(found, self._add_long(file))
+                return
+            except Refusal as refusal:
+                if refusal.reason != "changing" or attempt == ATTEMPTS - 1:
+                    self._note(found, Outcome([], [refusal.at(found.path)]))
+                    return
+
+    def _add_long(self, file: File) -> Outcome:
+        found = file.found
+        document = streamed(
+            found.path, lambda: read_blocks(found), folder=file.folder, time=time_of(found), settings=self._settings
+        )
+        if document is None:
+            return self._written([file], index_batch([file], self._settings)).outcomes[0]
+        self._store.add([Entry(document, rule=document.rule, origin=file.origin, stamp=stamp_of(found))])
+        return Outcome([document.path], [])
 
     def _written(self, batch: Sequence[File], taken: Taken) -> Taken:
         """Commit a batch, without the files whose names are those of texts that were stored meanwhile."""
@@ -223,19 +227,6 @@ class _Reading:
                 break
         return Taken([outcomes[file.origin] for file in batch], last.prepared)
 
-    def _add_long(self, file: File, text: LongText) -> Refusal | None:
-        for _ in range(ATTEMPTS):
-            try:
-                document = LongDocument.of(file.folder + text.path, text, time=time_of(file.found))
-                self._store.add([Entry(document, rule=text.rule, origin=file.origin, stamp=stamp_of(file.found))])
-            except Refusal as refusal:
-                last = refusal
-                if refusal.reason != "changing":
-                    break
-            else:
-                return None
-        return last
-
     def _tell(self, found: Found) -> None:
         if self._progress:
             self._progress(found)
@@ -246,84 +237,11 @@ class _Reading:
     def _note(self, found: Found, outcome: Outcome) -> None:
         if outcome.paths:
             self._report.note("changed" if found.path in self._gone else "added", found.path)
-        for skipped in outcome.skipped:
-            self._report.skip(skipped)
-            if skipped.reason in _KEEP:
-                self._gone.pop(found.path, None)
+        self._skipped += outcome.skipped
+        if any(skipped.reason in _KEEP for skipped in outcome.skipped):
+            self._gone.pop(found.path, None)
         if self._before:
             self.given.update(self._before.intersection(outcome.paths))
-
-
-class _Waiting:
-    """Files that wait to be read; many are packed: as objects a million of them would take half a gigabyte."""
-
-    def __init__(self, root: Root, found: Iterable[Found] = (), *, packed: bool = False) -> None:
-        self._above = f"{root.path.as_posix().rstrip('/')}/"
-        self._packed: list[bytes] = []
-        self._open: list[Found] = []
-        self._count = 0
-        self.size = 0  # of all of them, in bytes
-        for each in found:
-            self.append(each)
-        if packed:
-            self._pack()
-
-    def append(self, found: Found) -> None:
-        """Let one more wait."""
-        self._open.append(found)
-        self._count += 1
-        self.size += found.size
-        if len(self._open) == _OPEN_FILES:
-            self._pack()
-
-    def _pack(self) -> None:
-        above = self._above
-        some = [(path, None if place == above + path else place, *stat) for path, place, *stat in self._open]
-        self._packed.append(marshal.dumps(some))
-        self._open = []
-
-    def clear(self) -> None:
-        """Let none wait any more."""
-        self._packed, self._open = [], []
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[Found]:
-        above = self._above
-        for some in map(marshal.loads, self._packed):  # some at a time
-            for path, location, *stat in some:
-                yield Found(path, above + path if location is None else location, *stat)
-        yield from self._open
-
-
-class _Batches(Sequence[list[File]]):
-    """Batches of files; what is said of each file is made when its batch is asked for."""
-
-    def __init__(self, found: list[_Waiting], file: Callable[[Found], File]) -> None:
-        self._found, self._file = found, file
-        self._made: dict[int, list[File]] = {}  # those that are being taken in: they are asked for twice
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    @overload
-    def __getitem__(self, at: int) -> list[File]: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[list[File]]: ...
-
-    def __getitem__(self, at: int | slice) -> list[File] | list[list[File]]:
-        if isinstance(at, slice):
-            return [self[each] for each in range(*at.indices(len(self)))]
-        if at not in self._made:
-            self._made[at] = [self._file(each) for each in self._found[at]]
-        return self._made[at]
-
-    def forget(self, at: int) -> None:
-        """Let go of a batch that was written."""
-        self._found[at].clear()
-        self._made.pop(at, None)
 
 
 def _rename(store: Store, prefix: str, fresh: Iterable[Found], gone: dict[str, Origins], report: Report) -> list[Found]:

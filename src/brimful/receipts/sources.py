@@ -248,7 +248,7 @@ def _raw(found: Found, settings: SourceSettings) -> bytes:
     raw = read(found, settings=settings)
     if isinstance(raw, Skipped):
         raise Refusal(raw.reason, raw.detail)
-    return raw.content
+    return raw
 
 
 def _best(readings: Iterable[_As], document: CitedDocument) -> _As:

@@ -133,7 +133,7 @@ def load_file(found: Found, *, settings: SourceSettings | None = None) -> list[L
     """Read and load one file; a binary that no loader claims costs one block."""
     settings = settings or SourceSettings()
     raw = read(found, settings=settings, refuse=partial(_refuse, found.path, settings))
-    return [raw] if isinstance(raw, Skipped) else load(found.path, raw.content, settings=settings)
+    return [raw] if isinstance(raw, Skipped) else load(found.path, raw, settings=settings)
 
 
 def is_streamable(path: str, head: bytes) -> bool:

@@ -461,9 +461,9 @@ def _piped() -> bytes:
     found = read_stream()
     if isinstance(found, Skipped):
         raise InputError(f"standard input can't be taken: {found.detail or found.reason}")
-    if not found.content.strip():
+    if not found.strip():
         raise InputError("standard input is empty; pipe a text into it")
-    return found.content
+    return found
 
 
 def _sum(total: Report, one: Report) -> None:
