@@ -270,7 +270,7 @@ def test_a_missing_part_is_named_with_its_remedy(
     path: str, part: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the library the file is a skip that says what to install."""
-    monkeypatch.setattr(loaders, "boxed", lambda _, name: getattr(office, name))
+    monkeypatch.setattr(loaders, "boxed", lambda _, name, *file: getattr(office, name)(*file))
     monkeypatch.setitem(sys.modules, part, None)
     raw = make_docx(paragraph("x")) if extra == "office" else make_pdf("x")
     item = skipped(path, raw)

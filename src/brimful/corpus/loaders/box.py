@@ -16,8 +16,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, get_args
@@ -31,8 +31,6 @@ try:
     import resource
 except ImportError:  # Windows has no such limits
     resource = None
-
-_Loader = Callable[[str, bytes, SourceSettings], Iterator[Loaded]]
 
 _SECONDS_PER_MEGABYTE = 10
 _PATIENCE = 4  # times the processor time that a file may take by the clock, on a busy machine or one without limits
@@ -50,25 +48,12 @@ import_module(sys.argv[2]).serve()
 """
 
 
-def _own_python(module: str) -> list[str]:
-    """The command that starts this interpreter anew with a module of this package, and calls its `serve`."""
-    return [sys.executable, "-P", "-c", _START, _PACKAGE, module]
-
-
-def boxed(family: str, name: str) -> _Loader:
-    """A loader of `brimful.corpus.loaders` that runs in the box."""
-
-    def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-        with _LOCK:
-            answer = _box().ask(family, name, path, raw, settings)
-        yield from answer
-
-    return load_one
-
-
-def _seconds_for(size: int, settings: SourceSettings) -> int:
-    """How much processor time a file of so many bytes may take."""
-    return settings.max_parser_seconds + _SECONDS_PER_MEGABYTE * (size // 1_000_000)
+def boxed(family: str, name: str, path: str, raw: bytes, settings: SourceSettings) -> list[Loaded]:
+    """The documents that a loader of `brimful.corpus.loaders` makes of a file in the box."""
+    with _LOCK:
+        if not _BOXES or _BOXES[-1].owner != os.getpid():  # one that a fork inherited is left to its owner
+            _BOXES[:] = [Box()]
+        return _BOXES[-1].ask(family, name, path, raw, settings)
 
 
 class Box:
@@ -81,14 +66,15 @@ class Box:
     def ask(self, family: str, name: str, path: str, raw: bytes, settings: SourceSettings) -> list[Loaded]:
         """What a loader makes of a file."""
         process = self._running()
-        seconds = _seconds_for(len(raw), settings)
+        seconds = settings.max_parser_seconds + _SECONDS_PER_MEGABYTE * (len(raw) // 1_000_000)
         watch = threading.Timer(_PATIENCE * seconds, process.kill)
         watch.daemon = True
         watch.start()
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            _put(process.stdin, _request(family, name, path, settings, seconds), raw)
+            chosen = {**asdict(settings), "allow": sorted(settings.allow)}
+            _put(process.stdin, json.dumps([family, name, path, chosen, seconds]).encode(), raw)
             return _answer(process.stdout, settings)
         except (OSError, EOFError, LookupError, TypeError, ValueError) as error:
             raise self._died(settings, seconds) from error
@@ -113,7 +99,7 @@ class Box:
             raise Refusal("missing_part", f"its parser needs a process of Python, and {sys.executable!r} starts none")
         try:
             self._process = subprocess.Popen(  # noqa: S603 - this interpreter, this package
-                _own_python(__name__),
+                [sys.executable, "-P", "-c", _START, _PACKAGE, __name__],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -144,24 +130,11 @@ _LOCK = threading.Lock()
 _BOXES: list[Box] = []
 
 
-def _box() -> Box:
-    """The box of this process; one that a fork inherited is left to whoever started it."""
-    if not _BOXES or _BOXES[-1].owner != os.getpid():
-        _BOXES[:] = [Box()]
-    return _BOXES[-1]
-
-
 @atexit.register
 def close_box() -> None:
     """End the box of this process, if it has one."""
     if _BOXES and _BOXES[-1].owner == os.getpid():
         _BOXES.pop().close()
-
-
-def _request(family: str, name: str, path: str, settings: SourceSettings, seconds: int) -> bytes:
-    """What is asked, as JSON; the file itself follows."""
-    chosen = {each.name: getattr(settings, each.name) for each in fields(settings)}
-    return json.dumps([family, name, path, {**chosen, "allow": sorted(settings.allow)}, seconds]).encode()
 
 
 # ---- the other end
@@ -185,10 +158,11 @@ def _loaded(request: Sequence[Any], raw: bytes, before: int | None) -> list[byte
     settings = SourceSettings(**{**chosen, "ignore_files": tuple(chosen["ignore_files"])})
     try:
         _limit(settings.max_parser_bytes, seconds, before)
-        loader: _Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
-        found = list(loader(path, raw, settings))
+        found: list[Loaded] = list(
+            getattr(import_module(f"brimful.corpus.loaders.{family}"), name)(path, raw, settings)
+        )
         return [
-            json.dumps({"documents": [_record(each) for each in found]}).encode(),
+            json.dumps({"documents": [{**asdict(each), "content": None} for each in found]}).encode(),
             *(each.content for each in found),
         ]
     except Refusal as refusal:
@@ -251,20 +225,6 @@ def _take(pipe: IO[bytes], *, limit: int | None) -> bytes:
     return part
 
 
-def _record(loaded: Loaded) -> dict[str, object]:
-    places = loaded.source_map
-    return {
-        "path": loaded.path,
-        "kind": loaded.kind,
-        "language": loaded.language,
-        "rule": loaded.rule,
-        "is_verbatim": loaded.is_verbatim,
-        "time": loaded.time,
-        "title": loaded.title,
-        "places": None if places is None else [places.starts, places.labels, places.times],
-    }
-
-
 def _answer(pipe: IO[bytes], settings: SourceSettings) -> list[Loaded]:
     """What the box said, taken for what anybody may have written."""
     most = 2 * settings.max_text_bytes + 1_000_000  # of a text, and of what is said about it
@@ -281,6 +241,8 @@ def _document(record: dict[str, Any], content: bytes) -> Loaded:
     content.decode()
     if record["kind"] not in get_args(Kind):
         raise ValueError(f"no kind of text: {record['kind']!r:.50}")
-    places: Sequence[Any] | None = record.pop("places")
-    found = None if places is None else SourceMap(*(tuple(column) for column in places))
-    return Loaded(content=content, source_map=found, **record)
+    columns = record["source_map"]
+    places = (
+        None if columns is None else SourceMap(*map(tuple, (columns[each] for each in ("starts", "labels", "times"))))
+    )
+    return Loaded(**{**record, "content": content, "source_map": places})

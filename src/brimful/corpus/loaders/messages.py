@@ -182,7 +182,7 @@ def conversations(text: str) -> Iterator[_Conversation]:
         yield _conversation(element)
 
 
-def load_chat(path: str, *, chat: _Conversation, rule: str, settings: SourceSettings) -> Iterator[Loaded]:
+def load_chat(chat: _Conversation, rule: str, settings: SourceSettings, path: str) -> Iterator[Loaded]:
     """A conversation as a document; its time is that of its last message."""
     if not chat.messages:
         raise Refusal("empty", "a conversation without messages")
