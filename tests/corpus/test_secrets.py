@@ -1,7 +1,6 @@
 """Which names and texts are taken for secrets, by kind; and which are not."""
 
 import re
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -253,28 +252,3 @@ def test_names_that_keep_credentials(name):
 def test_names_of_code_and_templates_are_no_secrets(name):
     """Templates, public keys and sources that only speak of credentials are read."""
     assert not secret_name(name)
-
-
-_PARTS = (
-    "id_rsa",
-    ".env",
-    "env",
-    "prod",
-    "kubeconfig",
-    "x.tfstate",
-    "secrets",
-    "credentials",
-    "netrc",
-    "README",
-    "\u017fecrets",
-)
-_ENDS = sorted({*secrets._PLAIN_ENDS, "json", "pub", "key", "example", "txt", "Kubeconfig", "P12", "yaml", ""})
-
-
-@pytest.mark.parametrize("part", _PARTS)
-def test_a_name_that_ends_as_most_do_is_judged_by_the_same_pattern(part):
-    """Whatever stands before an ending, in small letters or large: the short way says what the pattern says."""
-    for end, other, sign in product(_ENDS, ("", *_PARTS), (".", "_", "-")):
-        name = f"{other}{sign if other else ''}{part}.{end}".rstrip(".")
-        for each in (name, name.upper(), name.title()):
-            assert secret_name(each) == (secrets._NAMES.fullmatch(each) is not None)

@@ -299,26 +299,16 @@ def _named_rule(source: Source, encoding: str) -> str | None:
             before.update(block)
             yield block
 
-    leads_back = True
     try:
         for text in _decoded(noted(source()), name):
             text_hash.update(text.encode())
-            leads_back = leads_back and _encoded(encoder, text, back)
-        leads_back = leads_back and _encoded(encoder, "", back, final=True)
+            back.update(encoder.encode(text))
+        back.update(encoder.encode("", final=True))
     except UnicodeError:
         return None
     if text_hash.digest() == before.digest():
         return "utf-8"
-    return name if leads_back and back.digest() == before.digest() else None
-
-
-def _encoded(encoder: codecs.IncrementalEncoder, text: str, hasher: blake3, *, final: bool = False) -> bool:
-    """Encode a piece into a hash; False where the encoding does not have its characters."""
-    try:
-        hasher.update(encoder.encode(text, final))
-    except UnicodeEncodeError:
-        return False
-    return True
+    return name if back.digest() == before.digest() else None
 
 
 def _single_byte_rule(source: Source, size: int) -> _Rule:

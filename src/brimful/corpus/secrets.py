@@ -39,11 +39,6 @@ _NAMES = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
-_PLAIN_ENDS = frozenset(
-    "c cc cpp css csv go h hpp htm html inc java js jsx md php pl py pyi rb rs rst sh svg ts tsx xml".split()
-)
-"""Names that end so are no secrets, but for some behind which anything may stand."""
-
 _ASSIGNED = rb"[\"']?\s{0,8}(?::=|=>|[:=])\s{0,8}[\"']?"
 _PEM = (
     rb"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\\nr\"'+,]{0,64}"
@@ -204,11 +199,6 @@ def secret_name(name: str) -> bool:
     >>> secret_name(".env.local"), secret_name(".env.example"), secret_name("id_rsa"), secret_name("id_rsa.pub")
     (True, False, True, False)
     """
-    plain = name.lower()
-    if plain[plain.rfind(".") + 1 :] in _PLAIN_ENDS and name.isascii():  # as most are, in a tenth of the time
-        if "env" in plain or "id_" in plain or "tfstate" in plain or "kubeconfig" in plain:
-            return _NAMES.fullmatch(name) is not None  # anything may stand behind these
-        return False
     return _NAMES.fullmatch(name) is not None
 
 

@@ -398,27 +398,6 @@ _TICK_MS = 500
 """How often `changes` says that nothing happened."""
 
 
-def watch(
-    roots: Iterable[Root | str | Path],
-    on_change: Callable[[frozenset[Path]], None],
-    *,
-    stop: threading.Event,
-    debounce_ms: int = _DEBOUNCE_MS,
-    poll: bool = False,
-    ignore: Iterable[Path] = (),
-) -> None:
-    """Call `on_change` with the changed paths below the roots, gathered for a moment, until `stop` is set.
-
-    Hidden files and folders are passed over, and whatever lies below `ignore`: a store kept inside a root must not
-    wake its own watcher. `poll` compares listings instead of asking the system, for network file systems. A file
-    that is watched by itself is seen again after an editor has replaced it, since its folder is watched.
-    The paths only say where to look: what was added, changed or removed is for the next walk to tell.
-    """
-    for paths in changes(roots, stop=stop, debounce_ms=debounce_ms, poll=poll, ignore=ignore):
-        if paths:
-            on_change(paths)
-
-
 def changes(
     roots: Iterable[Root | str | Path],
     *,
@@ -427,8 +406,12 @@ def changes(
     poll: bool = False,
     ignore: Iterable[Path] = (),
 ) -> Iterator[frozenset[Path]]:
-    """The same as an iterator. It gives an empty set twice a second when nothing happens; the first set of all says
-    that the watch has begun.
+    """The changed paths below the roots, gathered for a moment, until `stop` is set.
+
+    An empty set comes twice a second when nothing happens; the first set of all says that the watch has begun.
+    Hidden files and folders are passed over, and whatever lies below `ignore`: a store kept inside a root must not
+    wake its own watcher. `poll` compares listings instead of asking the system, for network file systems. A file
+    that is watched by itself is seen again after an editor has replaced it, since its folder is watched.
     """
     import watchfiles
 
