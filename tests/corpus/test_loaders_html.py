@@ -199,3 +199,9 @@ def test_what_stands_beside_the_main_part_of_a_page_is_left_out() -> None:
     assert text_of(f"{around}<main>{own}</main>{around}") == "# Tea\n\nServed at four.\n\nBring a cup.\n"
     assert text_of(f"{around}<div>{own}</div>").startswith("Shop\n\nSubscribe!\n\n# Tea")
     assert "Subscribe!" in text_of(f"{around}<main></main>")
+
+
+def test_a_sign_that_never_ends_hides_nothing() -> None:
+    """A link or a list of choices that is not closed does not take the rest of the page along."""
+    assert "Hot." in text_of("<h1>Tea<a class=headerlink href=#tea>x</h1><p>Hot.</p>")
+    assert "Hot." in text_of("<h1>Tea</h1><select><option>one<p>Hot.</p>")

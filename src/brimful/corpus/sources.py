@@ -74,11 +74,6 @@ class Found(NamedTuple):
         """The resolved file."""
         return Path(self.location)
 
-    @property
-    def place(self) -> Place:
-        """The stat, to compare with what was stored."""
-        return Place(self.size, self.mtime_ns, self.inode, self.device)
-
 
 @dataclass(frozen=True, slots=True)
 class Root:
@@ -348,7 +343,7 @@ def _names_any(rules: IgnoreRules, path: str) -> bool:
 def _file(path: str, absolute: str, status: os.stat_result, settings: SourceSettings) -> Found | Skipped:
     name = path[path.rfind("/") + 1 :]
     if not stat.S_ISREG(status.st_mode):
-        return Skipped(path, "special", f"a {_special(status.st_mode)}, not a regular file")
+        return Skipped(path, "special", "a FIFO, socket or device, not a regular file")
     if not settings.allows("secret") and secret_name(name):
         return Skipped(path, "secret", "its name is that of a secret")
     if "#" in name and _MEMBER.search(name):
@@ -367,12 +362,8 @@ def _is_kept_secret(folder: str) -> bool:
 
 def _listed(folder: str) -> list[tuple[str, os.DirEntry[str]]]:
     """What a folder holds by its names, those of folders and of links to them with a slash."""
-    try:
-        with os.scandir(folder) as scan:
-            return [(entry.name + "/" if entry.is_dir() else entry.name, entry) for entry in scan]
-    except OSError:  # of one of them, or of the folder itself
-        with os.scandir(folder) as scan:
-            return [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
+    with os.scandir(folder) as scan:
+        return [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
 
 
 def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
@@ -406,18 +397,6 @@ def _unreadable(path: str, error: OSError) -> Skipped:
     if error.errno == errno.ENOENT:
         return Skipped(path, "broken", "a link to nothing, or gone since it was listed")
     return Skipped(path, "unreadable", error.strerror or type(error).__name__)
-
-
-def _special(mode: int) -> str:
-    for test, name in (
-        (stat.S_ISFIFO, "FIFO"),
-        (stat.S_ISSOCK, "socket"),
-        (stat.S_ISCHR, "character device"),
-        (stat.S_ISBLK, "block device"),
-    ):
-        if test(mode):
-            return name
-    return "special file"
 
 
 def _is_utf8(name: str) -> bool:

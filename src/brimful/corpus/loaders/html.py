@@ -68,12 +68,17 @@ class Page:
 
 def load_html(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
     """Readable text with headings, lists, tables and code; one label per heading, its anchor where it has one."""
-    declared = _PROLOG.match(raw[:1024]) or _CHARSET.search(raw[:4096])
-    named = settings.encoding or (declared[1].decode("ascii", "ignore") if declared else None)
-    decoded = decode(raw, encoding=named)
-    page = read_page(decoded.content.decode().removeprefix("\ufeff"), max_chars=settings.max_part_bytes)
+    text, rule = _decoded(raw, settings.encoding)
+    page = read_page(text, max_chars=settings.max_part_bytes)
     canon = write_page(page, max_bytes=settings.max_text_bytes)
-    yield canon.loaded(path, f"html:{decoded.rule}", title=page.title)
+    yield canon.loaded(path, f"html:{rule}", title=page.title)
+
+
+def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
+    """A page's text and the rule that gives it: the encoding named by the caller, or by the page."""
+    declared = _PROLOG.match(raw[:1024]) or _CHARSET.search(raw[:4096])
+    decoded = decode(raw, encoding=encoding or (declared[1].decode("ascii", "ignore") if declared else None))
+    return decoded.content.decode().removeprefix("\ufeff"), decoded.rule
 
 
 def write_page(page: Page, *, max_bytes: int, canon: Canon | None = None) -> Canon:
@@ -102,8 +107,9 @@ def read_page(text: str, *, max_chars: int | None = None) -> Page:
     """
     if max_chars is not None and len(text) > max_chars:
         raise Refusal("too_large", f"a page of {len(text)} characters, more than max_part_bytes = {max_chars}")
-    page = _write(text, _Writer(has_main=_MAIN.search(text) is not None))
-    return page if page.blocks else _write(text, _Writer(keeps_all=True))
+    writer = _Writer(has_main=_MAIN.search(text) is not None)
+    page = _write(text, writer)
+    return page if page.blocks and writer.hidden is None else _write(text, _Writer(keeps_all=True))
 
 
 def _write(text: str, writer: _Writer) -> Page:
@@ -460,7 +466,7 @@ def load_epub(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loade
                     canon.label(f"part {number}")
                     page.title = None  # most often the book's, on every page
                     write_page(page, max_bytes=settings.max_text_bytes, canon=canon)
-    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, KeyError, OSError, NotImplementedError, RuntimeError) as error:
         raise Refusal("malformed", f"it is not an EPUB that can be unpacked ({error})") from error
     if not canon.size:
         raise Refusal("empty", "it holds no text")
@@ -469,12 +475,10 @@ def load_epub(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loade
 
 def _package(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo]) -> str:
     """Where the book's list of pages stands."""
-    if "META-INF/container.xml" in parts:
-        for name, attributes in _tags(_part(archive, parts, "META-INF/container.xml", _MOST_PACKAGE_BYTES)):
-            place = _attribute(attributes, "full-path") if name == "rootfile" else None
-            if place in parts:
-                assert place is not None
-                return place
+    for name, attributes in _tags(_part(archive, parts, "META-INF/container.xml", _MOST_PACKAGE_BYTES)):
+        place = _attribute(attributes, "full-path") if name == "rootfile" else None
+        if place is not None and place in parts:
+            return place
     raise Refusal("malformed", "an EPUB without a list of its pages")
 
 
@@ -503,18 +507,12 @@ def _tags(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _part(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo], name: str, most: int) -> str:
-    part = parts[name]
-    if part.file_size > most:
+    if parts[name].file_size > most:
         raise Refusal("too_large", f"{name!r:.80} unpacks beyond {most:,} bytes")
-    content = archive.read(part)
+    content = archive.read(parts[name])
     if looks_binary(content[:8192]):
         raise Refusal("malformed", f"{name!r:.80} is encrypted, or not text")
-    declared = _PROLOG.match(content[:1024])
-    return (
-        decode(content, encoding=declared[1].decode("ascii", "ignore") if declared else None)
-        .content.decode()
-        .removeprefix("\ufeff")
-    )
+    return _decoded(content, None)[0]
 
 
 # ---- notebooks: What does a Jupyter notebook say, cell by cell?
@@ -523,59 +521,26 @@ def _part(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo], name: str
 def load_notebook(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
     """Markdown cells as they are, code cells as fenced code, outputs left out; one label per cell, from 1."""
     decoded = decode(raw, encoding=settings.encoding)
-    try:
-        notebook = json.loads(decoded.content.decode().removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:
-        raise Refusal("malformed", f"not JSON: {error}") from error
-    cells = _cells(notebook)
-    language = _language(notebook)
+    notebook = json.loads(
+        decoded.content.decode().removeprefix("\ufeff")
+    )  # of another shape: `malformed`, with the error
+    cells = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", ()) for cell in sheet["cells"]]
+    metadata = notebook.get("metadata", {})
+    language = metadata.get("language_info", {}).get("name") or metadata.get("kernelspec", {}).get("language")
+    if not isinstance(language, str) or not re.fullmatch(r"[\w+#.-]{1,30}", language):
+        language = "python"  # after a fence stands a plain word, whatever the file says
     canon = Canon(max_bytes=settings.max_text_bytes)
     title: str | None = None
     for number, cell in enumerate(cells, start=1):
-        text = _source(cell)
+        text = "".join(cell.get("source", cell.get("input", "")))
         if not text.strip():
             continue
         canon.label(f"cell {number}")
         kind = cell.get("cell_type")
         if kind == "code":
-            canon.add(fenced(text, language=language) + "\n")
+            canon.add(fenced(text, language=language.lower()) + "\n")
         else:
             canon.add(text.strip("\n") + "\n\n")
         heading = re.search(r"^# +(\S.*)", text, re.MULTILINE) if kind == "markdown" else None
         title = title or (heading[1].strip() if heading else None)
     yield canon.loaded(path, f"ipynb:{decoded.rule}", title=title)
-
-
-def _cells(notebook: object) -> list[dict[str, object]]:
-    """The cells of format 4, or of the worksheets of format 3."""
-    found: object = None
-    if isinstance(notebook, dict):
-        found = notebook.get("cells")
-        sheets = notebook.get("worksheets")
-        if found is None and isinstance(sheets, list):
-            found = [cell for sheet in sheets if isinstance(sheet, dict) for cell in _list(sheet.get("cells"))]
-    if not isinstance(found, list):
-        raise Refusal("malformed", "a notebook without cells")
-    return [cell if isinstance(cell, dict) else {} for cell in found]
-
-
-def _source(cell: dict[str, object]) -> str:
-    source = cell.get("source", cell.get("input", ""))
-    if isinstance(source, str):
-        return source
-    return "".join(line for line in _list(source) if isinstance(line, str))
-
-
-def _language(notebook: object) -> str:
-    """The name after the fence: only a plain word, since the file may say anything."""
-    metadata = notebook.get("metadata") if isinstance(notebook, dict) else None
-    for key, name in (("language_info", "name"), ("kernelspec", "language")):
-        part = metadata.get(key) if isinstance(metadata, dict) else None
-        value = part.get(name) if isinstance(part, dict) else None
-        if isinstance(value, str) and re.fullmatch(r"[\w+#.-]{1,30}", value):
-            return value.lower()
-    return "python"
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
