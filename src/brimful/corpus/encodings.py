@@ -13,18 +13,7 @@ from brimful.kernels import runs as kernels
 
 # ---- encodings: Which text do these bytes mean?
 #
-# The first rule that fits decides, and its name is kept with the document:
-#
-#     rule              test                                                      stored
-#     <named>           the caller or the file names an encoding, and it fits     converted
-#     utf-8-bom         EF BB BF, then valid UTF-8                                the file's bytes, mark included
-#     utf-32-le-bom …   a byte order mark of UTF-32 or UTF-16, and it fits        converted, mark dropped
-#     utf-16-le …       no mark, but zeros in every other byte (UTF-32: 3 of 4)   converted
-#     utf-8             valid UTF-8; NUL and CRLF are as valid as any other       the file's bytes
-#     windows-1252      no control bytes, none of the five undefined bytes, at    converted
-#                       most a quarter of the non-ASCII bytes follow another one
-#     bytes             anything else                                             invalid bytes escaped
-#
+# The first rule that fits decides, and its name is kept with the document; docs/loaders.md lists them in order.
 # Nothing is ever replaced: `encode_back` gives the file's bytes again for every rule.
 
 SNIFF_BYTES = 8_192

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -14,7 +15,7 @@ from blake3 import blake3
 from brimful.corpus.documents import check_path, check_time
 from brimful.corpus.encodings import Source, converted, rule_of
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
-from brimful.corpus.sources import Found, Place, is_remote, opened_elsewhere
+from brimful.corpus.sources import Found, is_remote, opened_elsewhere, stat_of
 from brimful.text.kinds import Kind, kind_of
 
 BLOCK_BYTES = 1_048_576
@@ -57,13 +58,13 @@ def read_blocks(
         return
     descriptor = _descriptor(found.location)
     try:
-        before = _place_of(descriptor, found)
-        left = before.size
+        before = _stat_of(descriptor, found)
+        left = before[0]
         check(left)
         while left and (block := os.read(descriptor, min(left, block_bytes))):
             left -= len(block)
             yield block
-        if left or not before.is_of(os.fstat(descriptor)):
+        if left or stat_of(os.fstat(descriptor)) != before:
             raise _changing()
     except OSError as error:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
@@ -125,24 +126,22 @@ def _descriptor(name: str) -> int:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
 
 
-def _place_of(descriptor: int, found: Found) -> Place:
+def _stat_of(descriptor: int, found: Found) -> tuple[int, int, int, int]:
     """What a stat says of an open file that is a regular one, and the one that was found, or lies where that lay."""
     status = os.fstat(descriptor)
-    place = Place.of(status)
-    if place != found[2:] and not _lies_at(descriptor, found.location):  # another file: is there a link on the way?
+    is_found = stat_of(status) == found[2:]
+    if not is_found and not _lies_at(descriptor, found.location):  # another file: is there a link on the way?
         raise Refusal("outside", _MOVED)
     if not stat.S_ISREG(status.st_mode):
         raise Refusal("special", "no longer a regular file")
-    return place
+    return stat_of(status)
 
 
 def _lies_at(descriptor: int, name: str) -> bool:
     """Whether an open file lies in this very place, with no link on the way; Linux says so in one call."""
-    try:
+    with suppress(OSError):
         if os.readlink(f"/proc/self/fd/{descriptor}") == name:  # noqa: PTH115  (a Path takes longer than the call)
             return True
-    except OSError:
-        pass
     return os.path.realpath(name) == name
 
 

@@ -41,22 +41,9 @@ _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://.")
 _KEY = itemgetter(0)
 
 
-class Place(NamedTuple):
-    """What a stat says about a file: if all of it is as before, the content is taken to be as before."""
-
-    size: int
-    mtime_ns: int
-    inode: int
-    device: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> Place:
-        """The four numbers of a stat."""
-        return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
-
-    def is_of(self, status: os.stat_result) -> bool:
-        """Whether a stat says the same."""
-        return self == (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+def stat_of(status: os.stat_result) -> tuple[int, int, int, int]:
+    """Size, time, inode and device of a file: if all are as before, the content is taken to be as before."""
+    return status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev
 
 
 class Found(NamedTuple):
@@ -352,7 +339,7 @@ def _file(path: str, absolute: str, status: os.stat_result, settings: SourceSett
         return Skipped(path, "binary", "its extension is that of a binary format")
     if status.st_size > settings.max_bytes and not settings.allows("too_large"):
         return Skipped(path, "too_large", f"{status.st_size} bytes, more than max_bytes = {settings.max_bytes}")
-    return Found(path, absolute, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+    return Found(path, absolute, *stat_of(status))
 
 
 def _is_kept_secret(folder: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
@@ -162,7 +162,7 @@ class _Reading:
         progress: Callable[[Found], None] | None,
     ) -> None:
         self._store, self._gone, self._prefix, self._naming = store, gone, prefix, naming
-        self._settings, self._report, self._progress = settings, report, progress
+        self._settings, self._report, self._progress = settings, report, progress or (lambda _: None)
         self._before = {path for origin in gone.values() for path in origin.paths}
         self._skipped: list[Skipped] = []
         self.given: set[str] = set()  # paths from before that documents were stored under again
@@ -176,7 +176,7 @@ class _Reading:
             for batch, taken in indexed:
                 written = self._written(batch, taken)
                 for file, outcome in zip(batch, written.outcomes, strict=True):
-                    self._tell(file.found)
+                    self._progress(file.found)
                     self._note(file.found, outcome)
                 is_changed = written.prepared is not None
                 del written, taken  # before the next batch is made
@@ -189,7 +189,7 @@ class _Reading:
 
     def take_in_long(self, found: Found) -> None:
         """Store a file that is not held; one that does not hold still keeps what was stored of it."""
-        self._tell(found)
+        self._progress(found)
         file = self._file(found)
         for attempt in range(ATTEMPTS):
             try:
@@ -226,10 +226,6 @@ class _Reading:
             else:
                 break
         return Taken([outcomes[file.origin] for file in batch], last.prepared)
-
-    def _tell(self, found: Found) -> None:
-        if self._progress:
-            self._progress(found)
 
     def _file(self, found: Found) -> File:
         return File(found, self._naming.folder, f"{self._prefix}{found.path}")
@@ -475,45 +471,24 @@ def watch_into(
     root_of(place)  # a place that never was is the caller's mistake
     last: Report | None = None
     while not stop.is_set():
-        try:
-            for report in _looks(store, place, settings, stop, debounce_ms, poll=poll):
-                if last is None or _tells(report, last):
-                    yield report
-                last = report
-        except (DocumentError, FileNotFoundError):
-            pass  # the place is gone for now
+        with suppress(DocumentError, FileNotFoundError):  # the place is gone for now
+            root = root_of(place)
+            noticed = changes([root], stop=stop, debounce_ms=debounce_ms, ignore=store.own_files())
+            is_due = True
+            for changed in (frozenset[Path](),) if poll else noticed:
+                if is_due or changed:
+                    is_due = False
+                    try:
+                        report = ingest(store, place, settings=settings, wait_seconds=0)
+                    except StoreBusyError:  # another process writes
+                        is_due = True
+                        continue
+                    if last is None or _tells(report, last):
+                        yield report
+                    last = report
+                if not root.path.exists():
+                    break
         stop.wait(_LOOK_SECONDS)
-
-
-def _looks(
-    store: Store,
-    place: str | os.PathLike[str],
-    settings: SourceSettings | None,
-    stop: threading.Event,
-    debounce_ms: int,
-    *,
-    poll: bool,
-) -> Iterator[Report]:
-    """A look at the place at the beginning and after every change, until it is gone; when polling, one look."""
-    root = root_of(place)
-    noticed = changes([root], stop=stop, debounce_ms=debounce_ms, ignore=store.own_files())
-    is_due = True
-    for changed in (frozenset[Path](),) if poll else noticed:
-        if is_due or changed:
-            report = _brought_up(store, place, settings)
-            is_due = report is None
-            if report is not None:
-                yield report
-        if not root.path.exists():
-            return
-
-
-def _brought_up(store: Store, place: str | os.PathLike[str], settings: SourceSettings | None) -> Report | None:
-    """What a look at the place did; None where another process was writing and it must be repeated."""
-    try:
-        return ingest(store, place, settings=settings, wait_seconds=0)
-    except StoreBusyError:
-        return None
 
 
 def _tells(report: Report, last: Report) -> bool:

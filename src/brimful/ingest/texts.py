@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +49,7 @@ def add_text(
     document: Document | LongDocument
     if len(content) > LONG_BYTES:
         kind, language = kind_of(path, content)
-        document = LongDocument.of(path, lambda: _slices(content), kind=kind, language=language, time=time)
+        document = LongDocument.of(path, lambda: _again(io.BytesIO(content)), kind=kind, language=language, time=time)
     else:
         document = Document(path, content, time=time)
     return _put(store, [Entry(document, title=title)])
@@ -159,11 +160,6 @@ def _again(spool: IO[bytes]) -> Iterator[bytes]:
     spool.seek(0)
     while block := spool.read(BLOCK_BYTES):
         yield block
-
-
-def _slices(content: bytes) -> Iterator[bytes]:
-    for start in range(0, len(content), BLOCK_BYTES):
-        yield content[start : start + BLOCK_BYTES]
 
 
 def _forget_members(store: Store, path: str, count: int) -> int:

@@ -519,11 +519,12 @@ def _part(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo], name: str
 
 
 def load_notebook(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """Markdown cells as they are, code cells as fenced code, outputs left out; one label per cell, from 1."""
+    """Markdown cells as they are, code cells as fenced code, outputs left out; one label per cell, from 1.
+
+    JSON of another shape raises whatever it does, and the file is listed as malformed.
+    """
     decoded = decode(raw, encoding=settings.encoding)
-    notebook = json.loads(
-        decoded.content.decode().removeprefix("\ufeff")
-    )  # of another shape: `malformed`, with the error
+    notebook = json.loads(decoded.content.decode().removeprefix("\ufeff"))
     cells = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", ()) for cell in sheet["cells"]]
     metadata = notebook.get("metadata", {})
     language = metadata.get("language_info", {}).get("name") or metadata.get("kernelspec", {}).get("language")

@@ -7,10 +7,10 @@ import email
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from email.header import decode_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
 from brimful.corpus.encodings import decode
 from brimful.corpus.loaders.html import read_page, write_page
@@ -144,13 +144,13 @@ def _date(message: Message) -> int | None:
 
 _SPEAKERS = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant", "bot": "Assistant"}
 _TIMES = ("create_time", "created_at", "timestamp", "time", "date", "update_time", "updated_at")
-_BLANK = re.compile(r"[\s,]*")
+_BLANK = re.compile(r"[\ufeff\s,]*")
+
 
 _Json = object
 
 
-@dataclass(frozen=True, slots=True)
-class ChatMessage:
+class ChatMessage(NamedTuple):
     """Who said what, when."""
 
     speaker: str
@@ -158,8 +158,7 @@ class ChatMessage:
     time: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Conversation:
+class _Conversation(NamedTuple):
     """A titled list of messages in the order they were read."""
 
     form: str
@@ -201,7 +200,7 @@ def load_chat(chat: _Conversation, rule: str, settings: SourceSettings, path: st
 def _elements(text: str) -> Iterator[_Json]:
     """The elements of the outer list (or the one outer object), each parsed when asked for."""
     decoder = json.JSONDecoder()
-    at = _skip(text, 1 if text.startswith("\ufeff") else 0)
+    at = _skip(text, 0)
     if not text.startswith("[", at):
         element, at = decoder.raw_decode(text, at)
         if text[at:].strip():
@@ -217,8 +216,7 @@ def _elements(text: str) -> Iterator[_Json]:
 
 def _skip(text: str, at: int) -> int:
     blank = _BLANK.match(text, at)
-    assert blank is not None
-    return blank.end()
+    return blank.end() if blank else at
 
 
 def _conversation(element: _Json) -> _Conversation:

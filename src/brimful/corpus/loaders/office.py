@@ -14,16 +14,13 @@ import re
 import threading
 import zipfile
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from brimful.corpus.loaders.html import read_page, write_page
 from brimful.corpus.loaders.loaded import Canon, Loaded, load_text, table_row
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.errors import install
 from brimful.text.times import time_of
-
-if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 
 Office = Literal["docx", "pptx", "xlsx"]
 
@@ -229,48 +226,30 @@ _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d
 def load_pdf(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
     """The text layer in reading order as pdfium finds it, one label per page; scanned pages have none."""
     try:
-        import pypdfium2
+        import pypdfium2  # type: ignore[import-untyped]
     except ImportError as error:
         raise Refusal("missing_part", f"reading PDF needs pypdfium2; {install()}") from error
+    canon = Canon(max_bytes=settings.max_text_bytes)
     with _PDFIUM:
         try:
             document = pypdfium2.PdfDocument(raw)
-        except pypdfium2.PdfiumError as error:
-            raise Refusal("malformed", f"not a PDF that can be opened: {error}") from error
-        try:
-            canon = _read_pages(document, settings)
             facts = document.get_metadata_dict()
-        finally:
+            if len(document) > settings.max_pages:
+                raise Refusal("too_large", f"{len(document)} pages, more than max_pages = {settings.max_pages}")
+            for number, page in enumerate(document, start=1):
+                text = _tidy(page.get_textpage().get_text_bounded(errors="surrogatepass"))
+                page.close()
+                if text:
+                    canon.add(_PAGE_BREAK if canon.size else "")
+                    canon.label(f"page {number}")
+                    canon.add(f"{text}\n\n")
             document.close()
+        except pypdfium2.PdfiumError as error:
+            raise Refusal("malformed", f"not a PDF that can be read: {error}") from error
     if not canon.size:
         raise Refusal("empty", "its pages hold no text; a scan must be recognised (OCR) first")
     time, title = _time(facts.get("CreationDate", "")), " ".join(facts.get("Title", "").split()) or None
     yield canon.loaded(path, "pdf", language="text", time=time, title=title)
-
-
-def _read_pages(document: PdfDocument, settings: SourceSettings) -> Canon:
-    from pypdfium2 import PdfiumError
-
-    pages = len(document)
-    if pages > settings.max_pages:
-        raise Refusal("too_large", f"{pages} pages, more than max_pages = {settings.max_pages}")
-    canon = Canon(max_bytes=settings.max_text_bytes)
-    for number in range(pages):
-        try:
-            page = document[number]
-            try:
-                text = page.get_textpage().get_text_bounded(errors="surrogatepass")
-            finally:
-                page.close()
-        except PdfiumError as error:
-            raise Refusal("malformed", f"page {number + 1} can't be read: {error}") from error
-        text = _tidy(text)
-        if text:
-            if canon.size:
-                canon.add(_PAGE_BREAK)
-            canon.label(f"page {number + 1}")
-            canon.add(f"{text}\n\n")
-    return canon
 
 
 def _tidy(text: str) -> str:
