@@ -57,7 +57,7 @@ def test_a_found_file_has_its_stat(tmp_path: Path) -> None:
     assert isinstance(found, Found)
     status = (tmp_path / "a.txt").stat()
     assert (found.size, found.mtime_ns, found.inode) == (4, status.st_mtime_ns, status.st_ino)
-    assert found.absolute == (tmp_path / "a.txt").resolve()
+    assert Path(found.location) == (tmp_path / "a.txt").resolve()
 
 
 def test_ignore_files_hold_for_their_folder_and_below(tmp_path: Path) -> None:

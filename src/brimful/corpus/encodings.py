@@ -123,17 +123,7 @@ def is_utf8(blocks: Iterable[bytes]) -> bool:
     >>> is_utf8([b"caf\\xc3", b"\\xa9"])
     True
     """
-    decoder = _decoder()
-    try:
-        for block in blocks:
-            if block.isascii() and not decoder.getstate()[0]:
-                continue
-            for start in range(0, len(block), _BLOCK):
-                decoder.decode(block[start : start + _BLOCK])
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
+    return _first_pass(blocks)[2]
 
 
 def looks_binary(head: bytes) -> bool:
@@ -241,21 +231,24 @@ def converted(blocks: Iterable[bytes], rule: str) -> Iterator[bytes]:
 
 
 def _first_pass(blocks: Iterable[bytes]) -> tuple[bytes, int, bool]:
-    """The first bytes, the size, and whether all is UTF-8."""
-    head, size = b"", 0
+    """The first bytes, the size, and whether all is UTF-8; read to the end, which says whether the file holds still."""
+    head, size, is_valid, decoder = b"", 0, True, _decoder()
+    for block in blocks:
+        head += block[: SNIFF_BYTES - len(head)]
+        size += len(block)
+        is_valid = is_valid and _is_decoded(decoder, block)
+    return head, size, is_valid and _is_decoded(decoder, b"", final=True)
 
-    def noted() -> Iterator[bytes]:
-        nonlocal head, size
-        for block in blocks:
-            head += block[: SNIFF_BYTES - len(head)]
-            size += len(block)
-            yield block
 
-    passing = noted()
-    is_valid = is_utf8(passing)
-    for _ in passing:
-        pass  # the size is wanted, and whether the file holds still
-    return head, size, is_valid
+def _is_decoded(decoder: codecs.IncrementalDecoder, block: bytes, *, final: bool = False) -> bool:
+    if block.isascii() and not final and not decoder.getstate()[0]:
+        return True
+    try:
+        for start in range(0, len(block) or 1, _BLOCK):
+            decoder.decode(block[start : start + _BLOCK], final)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _decoded(blocks: Iterable[bytes], name: str, *, errors: str = "strict") -> Iterator[str]:

@@ -19,7 +19,7 @@ from brimful.kernels.runs import Anchors
 PREFIX_BYTES = 1_048_576
 """How much of a text is searched for credentials."""
 
-_FOLDERS = frozenset(
+SECRET_FOLDERS = frozenset(
     {".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".oci", ".kube", ".docker", ".password-store", ".terraform.d"}
 )
 _TEMPLATE = r"(?:example|sample|template|tmpl|dist|defaults?|schema)"
@@ -188,11 +188,6 @@ _SHOWN = frozenset({"private key", "private JSON Web Key", "JSON Web Token"})
 _TOKEN = re.compile(rb"[\w.~+/=-]{0,10000}")
 
 
-def secret_folder(name: str) -> bool:
-    """Whether a folder of this name keeps credentials, so that nothing in it is read."""
-    return name in _FOLDERS
-
-
 def secret_name(name: str) -> bool:
     """Whether a file of this name is taken for a secret; templates such as `.env.example` are not.
 
@@ -283,7 +278,7 @@ def secret_of(path: str, content: bytes) -> str | None:
     ('in a folder for credentials', 'its name is that of a secret', None)
     """
     *folders, name = path.split("/")
-    if any(map(secret_folder, folders)):
+    if not SECRET_FOLDERS.isdisjoint(folders):
         return "in a folder for credentials"
     return "its name is that of a secret" if secret_name(name) else secret_in(content)
 

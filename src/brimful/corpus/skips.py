@@ -38,15 +38,8 @@ Reason = Literal[
 """Closed list of reasons; docs/loaders.md says what each means and what to do about it."""
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
-_OVERRIDABLE: tuple[Reason, ...] = (
-    "hidden",
-    "ignored",
-    "derived",
-    "secret",
-    "binary",
-    "too_large",
-    "outside",
-    "encoding",
+_OVERRIDABLE: tuple[Reason, ...] = get_args(
+    Literal["hidden", "ignored", "derived", "secret", "binary", "too_large", "outside", "encoding"]
 )
 """What `allow` may name. Behind every other reason there is nothing that could be read."""
 
@@ -119,8 +112,6 @@ class SourceSettings:
 
     def check_whole(self, size: int) -> None:
         """Refuse to hold a file that is too large to be held."""
-        if size <= self.max_bytes and size <= self.max_whole_bytes:
-            return
         for name in ("max_bytes", "max_whole_bytes"):
             limit = getattr(self, name)
             if size > limit and not self.allows("too_large"):
@@ -215,14 +206,11 @@ class IgnoreRules:
         rules = [rule for line in text.split("\n") if (rule := _rule(line.removesuffix("\r")))]
         groups = []
         for keeps, run in groupby(reversed(rules), key=lambda rule: rule[0]):
-            members = list(run)
-            groups.append(
-                _Group(
-                    keeps,
-                    _any_of([pattern for _, in_path, pattern in members if not in_path]),
-                    _any_of([pattern for _, in_path, pattern in members if in_path]),
-                )
-            )
+            names: list[str] = []
+            paths: list[str] = []
+            for _, in_path, pattern in run:
+                (paths if in_path else names).append(pattern)
+            groups.append(_Group(keeps, _any_of(names), _any_of(paths)))
         return cls(tuple(groups))
 
     def verdict(self, path: str) -> bool | None:

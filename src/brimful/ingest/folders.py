@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
@@ -95,7 +96,7 @@ def _ingest(
         fresh = list(fresh)  # what is gone is known at the end of the walk
         gone = {name: known[name] for name in known if name not in kept}
         fresh = _rename(store, prefix, fresh, gone, report)
-    reading = _Reading(store, gone, prefix, naming, settings, report, progress)
+    reading = _Reading(store, gone, prefix, naming, settings, report, progress or (lambda _: None))
     reading.take_in(fresh)
     store.tidy()
     vanished = [path for origin in gone.values() for path in origin.paths if path not in reading.given]
@@ -148,66 +149,64 @@ def preview(
     return report
 
 
+@dataclass
 class _Reading:
     """Files on their way into the store; long ones come when the others are in, one by one."""
 
-    def __init__(
-        self,
-        store: Store,
-        gone: dict[str, Origins],
-        prefix: str,
-        naming: _Naming,
-        settings: SourceSettings,
-        report: Report,
-        progress: Callable[[Found], None] | None,
-    ) -> None:
-        self._store, self._gone, self._prefix, self._naming = store, gone, prefix, naming
-        self._settings, self._report, self._progress = settings, report, progress or (lambda _: None)
-        self._before = {path for origin in gone.values() for path in origin.paths}
-        self._skipped: list[Skipped] = []
-        self.given: set[str] = set()  # paths from before that documents were stored under again
+    store: Store
+    gone: dict[str, Origins]
+    prefix: str
+    naming: _Naming
+    settings: SourceSettings
+    report: Report
+    progress: Callable[[Found], None]
+    skipped: list[Skipped] = field(default_factory=list)
+    given: set[str] = field(default_factory=set)  # paths of what is gone that documents were stored under again
+
+    def __post_init__(self) -> None:
+        self.before = {path for origin in self.gone.values() for path in origin.paths}
 
     def take_in(self, found: Iterable[Found]) -> None:
         """Read and index files in batches, with a thread beside where there is a second core; long ones at the end."""
         long: list[Found] = []
         batches = batches_of(map(self._file, _without_long(found, long)))
-        threads = threads_for(workers=self._settings.workers)
-        with closing(taken_in(batches, self._settings, threads=threads)) as indexed:
+        threads = threads_for(workers=self.settings.workers)
+        with closing(taken_in(batches, self.settings, threads=threads)) as indexed:
             for batch, taken in indexed:
                 written = self._written(batch, taken)
                 for file, outcome in zip(batch, written.outcomes, strict=True):
-                    self._progress(file.found)
+                    self.progress(file.found)
                     self._note(file.found, outcome)
                 is_changed = written.prepared is not None
                 del written, taken  # before the next batch is made
                 if is_changed:
-                    self._store.tidy()
+                    self.store.tidy()
         for each in long:
             self.take_in_long(each)
-        for skipped in self._skipped:
-            self._report.skip(skipped)
+        for skipped in self.skipped:
+            self.report.skip(skipped)
 
     def take_in_long(self, found: Found) -> None:
         """Store a file that is not held; one that does not hold still keeps what was stored of it."""
-        self._progress(found)
-        file = self._file(found)
-        for attempt in range(ATTEMPTS):
+        self.progress(found)
+        for _ in range(ATTEMPTS):
             try:
-                self._note(found, self._add_long(file))
-                return
+                outcome = self._add_long(self._file(found))
+                break
             except Refusal as refusal:
-                if refusal.reason != "changing" or attempt == ATTEMPTS - 1:
-                    self._note(found, Outcome([], [refusal.at(found.path)]))
-                    return
+                outcome = Outcome([], [refusal.at(found.path)])
+                if refusal.reason != "changing":
+                    break
+        self._note(found, outcome)
 
     def _add_long(self, file: File) -> Outcome:
         found = file.found
         document = streamed(
-            found.path, lambda: read_blocks(found), folder=file.folder, time=time_of(found), settings=self._settings
+            found.path, lambda: read_blocks(found), folder=file.folder, time=time_of(found), settings=self.settings
         )
         if document is None:
-            return self._written([file], index_batch([file], self._settings)).outcomes[0]
-        self._store.add([Entry(document, rule=document.rule, origin=file.origin, stamp=stamp_of(found))])
+            return self._written([file], index_batch([file], self.settings)).outcomes[0]
+        self.store.add([Entry(document, rule=document.rule, origin=file.origin, stamp=stamp_of(found))])
         return Outcome([document.path], [])
 
     def _written(self, batch: Sequence[File], taken: Taken) -> Taken:
@@ -216,28 +215,28 @@ class _Reading:
         left, last = list(batch), taken
         while last.prepared is not None:
             try:
-                self._store.write(last.prepared, own=self._naming.own)
+                self.store.write(last.prepared, own=self.naming.own)
             except TakenError as error:
                 lost = [file for file in left if error.paths.intersection(outcomes[file.origin].paths)]
                 outcomes.update((file.origin, _lost(file)) for file in lost)
                 left = [file for file in left if file not in lost]
-                last = index_batch(left, self._settings)
+                last = index_batch(left, self.settings)
                 outcomes.update(zip((file.origin for file in left), last.outcomes, strict=True))
             else:
                 break
         return Taken([outcomes[file.origin] for file in batch], last.prepared)
 
     def _file(self, found: Found) -> File:
-        return File(found, self._naming.folder, f"{self._prefix}{found.path}")
+        return File(found, self.naming.folder, f"{self.prefix}{found.path}")
 
     def _note(self, found: Found, outcome: Outcome) -> None:
         if outcome.paths:
-            self._report.note("changed" if found.path in self._gone else "added", found.path)
-        self._skipped += outcome.skipped
+            self.report.note("changed" if found.path in self.gone else "added", found.path)
+        self.skipped += outcome.skipped
         if any(skipped.reason in _KEEP for skipped in outcome.skipped):
-            self._gone.pop(found.path, None)
-        if self._before:
-            self.given.update(self._before.intersection(outcome.paths))
+            self.gone.pop(found.path, None)
+        if self.before:
+            self.given.update(self.before.intersection(outcome.paths))
 
 
 def _rename(store: Store, prefix: str, fresh: Iterable[Found], gone: dict[str, Origins], report: Report) -> list[Found]:
@@ -291,11 +290,7 @@ class _Naming(NamedTuple):
         stored = known.get(found.path)
         if stored is None or stored.stamp != stamp_of(found):
             return False
-        name = self.folder + found.path
-        for path in stored.paths:  # noqa: SIM110  (one as a rule: `all` takes four times as long)
-            if not path.startswith(name):
-                return False
-        return True
+        return all(path.startswith(self.folder + found.path) for path in stored.paths)
 
 
 def _named(store: Store, root: Root, label: str | None) -> _Naming:

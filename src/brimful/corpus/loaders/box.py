@@ -86,11 +86,8 @@ class Box:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):
-                    assert pipe is not None
-                    pipe.close()
+            with contextlib.suppress(OSError):
+                process.communicate()  # which closes the pipes
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None:
