@@ -256,6 +256,23 @@ def test_bombs_and_entities_are_refused_before_any_parser_sees_them() -> None:
         assert skipped("a.docx", make_zip(**{"word/document.xml": laughs.encode(wide)})).reason == "malformed"  # type: ignore[arg-type]
 
 
+def test_the_figures_of_a_chart_are_read() -> None:
+    """A slide's chart is its title and a table of its series."""
+    from pptx import Presentation
+    from pptx.chart.data import CategoryChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+
+    deck, figures, buffer = Presentation(), CategoryChartData(), io.BytesIO()
+    figures.categories = ["Green", "Black"]
+    figures.add_series("Cups", (2, 3.5))
+    chart = deck.slides.add_slide(deck.slide_layouts[6]).shapes.add_chart(XL_CHART_TYPE.PIE, 0, 0, 9, 9, figures).chart
+    chart.has_title = True
+    chart.chart_title.text_frame.text = "Tea a day"
+    deck.save(buffer)
+    text = loaded("a.pptx", buffer.getvalue()).content.decode()
+    assert text == "Tea a day\n\n|  | Green | Black |\n| --- | --- | --- |\n| Cups | 2 | 3.5 |\n\n"
+
+
 def test_what_is_no_office_file_is_a_skip() -> None:
     """Garbage, another zip, and a file without text each have their reason."""
     assert skipped("a.docx", b"garbage").reason == "malformed"

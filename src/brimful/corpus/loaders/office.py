@@ -14,6 +14,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Literal
 
 from brimful.corpus.loaders.html import read_page, write_page
@@ -39,7 +40,7 @@ _MOST_PARTS = 20_000
 _MOST_TAGS = 600_000  # in a part that is held as a whole; ten megabytes of Word have about 400,000
 _BLOCK = 1_048_576
 _CORE = "docProps/core.xml"
-_WORD_STYLES = "p[style-name='Title'] => h1:fresh\np.Title => h1:fresh"
+_WORD_STYLES = "p[style-name='Title'] => h1:fresh\np.Title => h1:fresh\ncomment-reference => sup"
 
 
 def _office_format(raw: bytes) -> Office | None:
@@ -159,9 +160,24 @@ def _shape_texts(shape: Any, title: Any) -> Iterator[str]:
         rows = [table_row([cell.text for cell in row.cells]) for row in shape.table.rows]
         rows.insert(1, table_row(["---"] * len(shape.table.columns)))
         yield "".join(rows).rstrip("\n")
+    elif getattr(shape, "has_chart", False):
+        with suppress(
+            AttributeError, KeyError, NotImplementedError, ValueError
+        ):  # of a kind that python-pptx can't read
+            yield from _chart_texts(shape.chart)
     elif getattr(shape, "has_text_frame", False) and shape.text.strip():
         text = shape.text.replace("\v", "\n").strip()
         yield "# " + " ".join(text.split()) if title is not None and shape.shape_id == title.shape_id else text
+
+
+def _chart_texts(chart: Any) -> Iterator[str]:
+    """A chart's title, and a table of each of its plots."""
+    if chart.has_title:
+        yield chart.chart_title.text_frame.text
+    for plot in chart.plots:
+        head = ["", *map(str, plot.categories)]
+        rows = [head, ["---"] * len(head), *([series.name, *map(_cell, series.values)] for series in plot.series)]
+        yield "".join(map(table_row, rows)).rstrip("\n")
 
 
 def _read_xlsx(raw: bytes, settings: SourceSettings) -> Canon:
