@@ -256,6 +256,24 @@ def test_bombs_and_entities_are_refused_before_any_parser_sees_them() -> None:
         assert skipped("a.docx", make_zip(**{"word/document.xml": laughs.encode(wide)})).reason == "malformed"  # type: ignore[arg-type]
 
 
+def test_comments_of_a_word_file_are_read() -> None:
+    """A comment stands at the end, where its sign points to."""
+    raw = make_docx(paragraph("Tea at four.") + '<w:p><w:r><w:commentReference w:id="0"/></w:r></w:p>')
+    buffer = io.BytesIO(raw)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(
+            "word/comments.xml",
+            f'<w:comments xmlns:w="{OOXML}/wordprocessingml/2006/main"><w:comment w:id="0" w:author="Ann" '
+            f'w:initials="A">{paragraph("Rather five?")}</w:comment></w:comments>',
+        )
+        archive.writestr(
+            "word/_rels/document.xml.rels",
+            f'<Relationships xmlns="{OOXML}/package/2006/relationships"><Relationship Id="r2" '
+            f'Type="{OOXML}/officeDocument/2006/relationships/comments" Target="comments.xml"/></Relationships>',
+        )
+    assert "Rather five?" in loaded("a.docx", buffer.getvalue()).content.decode()
+
+
 def test_the_figures_of_a_chart_are_read() -> None:
     """A slide's chart is its title and a table of its series."""
     from pptx import Presentation

@@ -1,6 +1,5 @@
 """How is a file read safely while others may write it?"""
 
-import io
 import os
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from brimful.corpus import reading
 from brimful.corpus.encodings import is_utf8
-from brimful.corpus.reading import read, read_blocks, read_stream
+from brimful.corpus.reading import read, read_blocks
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, walk
 
@@ -131,13 +130,5 @@ def test_a_file_that_grew_beyond_the_limit_is_skipped(tmp_path: Path) -> None:
     item = found(path)
     path.write_text("x" * 100)
     result = read(item, settings=SourceSettings(max_bytes=50))
-    assert isinstance(result, Skipped)
-    assert result.reason == "too_large"
-
-
-def test_standard_input_is_a_source_too() -> None:
-    """A stream is read up to the limit."""
-    assert read_stream(io.BytesIO(b"tea")) == b"tea"
-    result = read_stream(io.BytesIO(b"x" * 99), settings=SourceSettings(max_bytes=50))
     assert isinstance(result, Skipped)
     assert result.reason == "too_large"

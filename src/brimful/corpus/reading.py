@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -90,21 +89,6 @@ def _fetched_blocks(found: Found, block_bytes: int, check: Callable[[int], None]
 
 def _changing() -> Refusal:
     return Refusal("changing", "written to while it was read; add it again later")
-
-
-def read_stream(stream: BinaryIO | None = None, *, settings: SourceSettings | None = None) -> bytes | Skipped:
-    """Everything that a stream gives, standard input by default, up to what may be held."""
-    settings = settings or SourceSettings()
-    blocks: list[bytes] = []
-    size = 0
-    try:
-        for block in stream_blocks(stream or sys.stdin.buffer):
-            blocks.append(block)
-            size += len(block)
-            settings.check_whole(size)
-    except Refusal as refusal:
-        return refusal.at("stdin")
-    return b"".join(blocks)
 
 
 def stream_blocks(stream: BinaryIO) -> Iterator[bytes]:

@@ -58,12 +58,15 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.
 _PROLOG = re.compile(rb"\s*<\?xml[^>]{0,100}encoding\s*=\s*[\"']([\w.:-]+)")
 
 
+_Blocks = list[tuple[str, bool, str | None]]
+
+
 @dataclass(slots=True)
 class Page:
     """A page's title and its blocks: (text, joined to the one before without a blank line, label)."""
 
     title: str | None = None
-    blocks: list[tuple[str, bool, str | None]] = field(default_factory=list)
+    blocks: _Blocks = field(default_factory=list)
 
 
 def load_html(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
@@ -137,18 +140,12 @@ def _write(text: str, writer: _Writer) -> Page:
 
 
 @dataclass(slots=True)
-class _Table:
-    rows: list[list[list[tuple[str, bool, str | None]]]] = field(default_factory=list)
-    outer: list[tuple[str, bool, str | None]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class _Region:
     """An element that may be navigation: where it began, and how much of its text is links."""
 
     name: str
     kind: str  # "tag" by its tag or role; "bar" or "side" by its class or id
-    blocks: list[tuple[str, bool, str | None]]
+    blocks: _Blocks
     start: int
     state: tuple[int, int, int, int]  # open lists, tables, quotes and `pre`
     characters: int
@@ -179,7 +176,7 @@ class _Writer:
         self.marker: str | None = None
         self.tight = False
         self.quotes = 0
-        self.tables: list[_Table] = []
+        self.tables: list[tuple[list[list[_Blocks]], _Blocks]] = []  # rows of cells, and the blocks around the table
 
     def text(self, text: str) -> None:
         if text and self.hidden is None:
@@ -249,17 +246,17 @@ class _Writer:
             self.flush()
         elif name == "table" and len(self.tables) < _DEEPEST:
             self.flush()
-            self.tables.append(_Table(outer=self.blocks))
+            self.tables.append(([], self.blocks))
         elif name == "tr" and self.tables:
             self.flush()
-            self.tables[-1].rows.append([])
+            self.tables[-1][0].append([])
         elif name in ("td", "th") and self.tables:
             self.flush()
-            table = self.tables[-1]
-            if not table.rows:
-                table.rows.append([])
+            rows, _ = self.tables[-1]
+            if not rows:
+                rows.append([])
             self.blocks = []
-            table.rows[-1].append(self.blocks)
+            rows[-1].append(self.blocks)
         elif name in ("table", "caption", "tr", "td", "th"):
             self.flush()
 
@@ -352,13 +349,12 @@ class _Writer:
 
     def close_table(self) -> None:
         """Rows, if every cell is one line; a table that lays out a page gives its cells one after the other."""
-        table = self.tables.pop()
-        self.blocks = table.outer
-        plain = all(len(cell) <= 1 and "\n" not in "".join(b[0] for b in cell) for row in table.rows for cell in row)
-        if not plain or any(label for row in table.rows for cell in row for _, _, label in cell):
-            self.blocks.extend(block for row in table.rows for cell in row for block in cell)
+        rows, self.blocks = self.tables.pop()
+        plain = all(len(cell) <= 1 and "\n" not in "".join(b[0] for b in cell) for row in rows for cell in row)
+        if not plain or any(label for row in rows for cell in row for _, _, label in cell):
+            self.blocks.extend(block for row in rows for cell in row for block in cell)
             return
-        lines = [[cell[0][0] if cell else "" for cell in row] for row in table.rows]
+        lines = [[cell[0][0] if cell else "" for cell in row] for row in rows]
         lines = [line for line in lines if any(line)]
         if not lines:
             return
