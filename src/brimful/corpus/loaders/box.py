@@ -52,11 +52,11 @@ def boxed(family: str, name: str, path: str, raw: bytes, settings: SourceSetting
     """The documents that a loader of `brimful.corpus.loaders` makes of a file in the box."""
     with _LOCK:
         if not _BOXES or _BOXES[-1].owner != os.getpid():  # one that a fork inherited is left to its owner
-            _BOXES[:] = [Box()]
+            _BOXES[:] = [_Box()]
         return _BOXES[-1].ask(family, name, path, raw, settings)
 
 
-class Box:
+class _Box:
     """The process, and what is said to it; it is started by the first question and after each death."""
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class Box:
 
 
 _LOCK = threading.Lock()
-_BOXES: list[Box] = []
+_BOXES: list[_Box] = []
 
 
 @atexit.register
