@@ -222,24 +222,6 @@ def test_odd_names(tmp_path: Path) -> None:
     assert skips(tmp_path) == {"bad\\xff.txt": "name", "archive.mbox#0003": "name"}
 
 
-def test_a_tree_deeper_than_the_system_allows_is_cut_with_a_reason(tmp_path: Path) -> None:
-    """Ten thousand nested folders end in one skip where the path becomes too long; nothing recurses."""
-    here = os.open(tmp_path, os.O_RDONLY)
-    try:
-        for _ in range(10_000):
-            os.mkdir("d", dir_fd=here)
-            below = os.open("d", os.O_RDONLY, dir_fd=here)
-            os.close(here)
-            here = below
-        put(tmp_path, "z.txt")
-        assert paths(tmp_path) == ["z.txt"]
-        (reason,) = skips(tmp_path).values()
-        assert reason == "too_deep"
-    finally:
-        os.close(here)
-        subprocess.run(["rm", "-rf", tmp_path / "d"], check=True)
-
-
 def test_globs_and_single_files(tmp_path: Path) -> None:
     """A glob finds what it names below its last plain folder; a named file is taken though hidden or ignored."""
     plant(tmp_path, a="", docs__b="", docs__c__d="")
