@@ -90,7 +90,7 @@ class SourceSettings:
     # Office may take, which run in a process of their own, where the system has such limits.
     max_parser_bytes: int = 1_000_000_000
     max_parser_seconds: int = 60
-    # Threads: one reads and writes, the others index; None: two where there are two cores and much to do.
+    # Threads: one reads and writes, the others index; None: two where there are two cores.
     workers: int | None = None
 
     def __post_init__(self) -> None:
