@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import zipfile
 from io import BytesIO
@@ -69,6 +70,53 @@ def test_nested_forms_cost_one_file(tmp_path):
     assert (report.added, [skip.path for skip in report.skipped]) == (2, ["notes/a.pdf"])
     assert report.skipped[0].reason in ("too_large", "malformed")
     assert "max_parser" in report.skipped[0].detail
+
+
+INHERITED = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+resource.setrlimit(resource.RLIMIT_CPU, (3_000, 3_000))
+resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+from brimful.corpus.loaders import load
+from brimful.corpus.skips import SourceSettings
+print(load("a.pdf", sys.stdin.buffer.read(), settings=SourceSettings(max_parser_bytes=300_000_000)))
+"""
+
+
+@limited
+def test_limits_that_were_inherited_are_lowered():
+    """Below the hard limits of a batch system a file is bounded as anywhere else."""
+    command = [sys.executable, "-P", "-c", INHERITED, box._PACKAGE]
+    shown = subprocess.run(command, input=nested_forms(28), capture_output=True, check=True, timeout=300).stdout
+    assert b"max_parser_bytes = 300000000" in shown
+
+
+UNLIMITED = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+import brimful.corpus.loaders.box as box
+def refuse(*_):
+    raise ValueError("not here")
+resource.setrlimit = refuse
+box.serve()
+"""
+
+
+@pytest.mark.parametrize("hindrance", ["limits", "executable"])
+def test_a_parser_without_bounds_is_not_run(monkeypatch, hindrance):
+    """Where a system refuses the limits, or starts no process, the file is a skip that says so."""
+    if hindrance == "limits":
+        monkeypatch.setattr(box, "_START", UNLIMITED)
+    else:
+        monkeypatch.setattr(sys, "executable", "/usr/bin/uwsgi")
+    box.close_box()
+    try:
+        item = only("a.pdf", make_pdf("tea"))
+    finally:
+        box.close_box()
+    assert isinstance(item, Skipped)
+    assert item.reason == "missing_part"
+    assert ("not here" if hindrance == "limits" else "uwsgi") in item.detail
 
 
 SPINNING = """

@@ -7,8 +7,8 @@ import zipfile
 
 import pytest
 
-from brimful.corpus.loaders import Loaded, load
-from brimful.corpus.loaders.box import Box
+from brimful.corpus import loaders
+from brimful.corpus.loaders import Loaded, load, office
 from brimful.corpus.skips import Skipped, SourceSettings
 from brimful.errors import install
 from brimful.text.structure import structure
@@ -171,6 +171,13 @@ def test_a_book_is_read_in_its_own_order() -> None:
     assert loaded("a.epub", make_epub(pages, spine="a b", folder="")).content == item.content
 
 
+def test_a_chapter_that_a_book_names_often_is_read_once() -> None:
+    """The order of an EPUB may name one page a hundred thousand times; it is one page."""
+    book = make_epub({"a": "<p>tea</p>" * 1_000, "b": "<p>milk</p>"}, spine="b " + "a " * 100_000 + "b")
+    text = loaded("a.epub", book).content
+    assert (text.startswith(b"milk\n\ntea"), text.count(b"tea"), text.count(b"milk")) == (True, 1_000, 1)
+
+
 def test_a_book_that_can_not_be_read_is_a_skip() -> None:
     """Garbage, no list of pages, no text, encrypted pages and sizes beyond the limits each have their reason."""
     assert skipped("a.epub", b"garbage").reason == "malformed"
@@ -249,6 +256,41 @@ def test_bombs_and_entities_are_refused_before_any_parser_sees_them() -> None:
         assert skipped("a.docx", make_zip(**{"word/document.xml": laughs.encode(wide)})).reason == "malformed"  # type: ignore[arg-type]
 
 
+def test_comments_of_a_word_file_are_read() -> None:
+    """A comment stands at the end, where its sign points to."""
+    raw = make_docx(paragraph("Tea at four.") + '<w:p><w:r><w:commentReference w:id="0"/></w:r></w:p>')
+    buffer = io.BytesIO(raw)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(
+            "word/comments.xml",
+            f'<w:comments xmlns:w="{OOXML}/wordprocessingml/2006/main"><w:comment w:id="0" w:author="Ann" '
+            f'w:initials="A">{paragraph("Rather five?")}</w:comment></w:comments>',
+        )
+        archive.writestr(
+            "word/_rels/document.xml.rels",
+            f'<Relationships xmlns="{OOXML}/package/2006/relationships"><Relationship Id="r2" '
+            f'Type="{OOXML}/officeDocument/2006/relationships/comments" Target="comments.xml"/></Relationships>',
+        )
+    assert "Rather five?" in loaded("a.docx", buffer.getvalue()).content.decode()
+
+
+def test_the_figures_of_a_chart_are_read() -> None:
+    """A slide's chart is its title and a table of its series."""
+    from pptx import Presentation
+    from pptx.chart.data import CategoryChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+
+    deck, figures, buffer = Presentation(), CategoryChartData(), io.BytesIO()
+    figures.categories = ["Green", "Black"]
+    figures.add_series("Cups", (2, 3.5))
+    chart = deck.slides.add_slide(deck.slide_layouts[6]).shapes.add_chart(XL_CHART_TYPE.PIE, 0, 0, 9, 9, figures).chart
+    chart.has_title = True
+    chart.chart_title.text_frame.text = "Tea a day"
+    deck.save(buffer)
+    text = loaded("a.pptx", buffer.getvalue()).content.decode()
+    assert text == "Tea a day\n\n|  | Green | Black |\n| --- | --- | --- |\n| Cups | 2 | 3.5 |\n\n"
+
+
 def test_what_is_no_office_file_is_a_skip() -> None:
     """Garbage, another zip, and a file without text each have their reason."""
     assert skipped("a.docx", b"garbage").reason == "malformed"
@@ -262,8 +304,8 @@ def test_what_is_no_office_file_is_a_skip() -> None:
 def test_a_missing_part_is_named_with_its_remedy(
     path: str, part: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the library the file is a skip that says what to install; here where no process can be started."""
-    monkeypatch.setattr(Box, "_running", lambda _: None)
+    """Without the library the file is a skip that says what to install."""
+    monkeypatch.setattr(loaders, "boxed", lambda _, name, *file: getattr(office, name)(*file))
     monkeypatch.setitem(sys.modules, part, None)
     raw = make_docx(paragraph("x")) if extra == "office" else make_pdf("x")
     item = skipped(path, raw)

@@ -27,7 +27,10 @@ def text_of(html: str | bytes) -> str:
         ("<blockquote><p>a</blockquote>b", "> a\n\nb\n"),
         ("a<br>b", "a\nb\n"),
         ("<a href='x>y'>link</a> <img alt='a cat'>", "link a cat\n"),
-        ("<p>a<script>no()</script><style>no{}</style><!-- no --><svg><text>no</text></svg>b", "ab\n"),
+        ("<p>a<script>no()</script><style>no{}</style><!-- no -->b", "ab\n"),
+        ("<svg><text>CREATE</text><text>TABLE</text><path d=x></svg>", "CREATE TABLE\n"),
+        ("<p>so <math><mi>x</mi><mo>=</mo><mn>2</mn><annotation>x=2</annotation></math>", "so x=2\n"),
+        ("<title>T</title><p>no head, no body", "# T\n\nno head, no body\n"),
         ("<head><meta x><body>a", "a\n"),
         ("a < b and c &lt; d", "a < b and c < d\n"),
         ("<script>if (a</b) '</scrip>' </SCRIPT >after", "after\n"),
@@ -37,7 +40,7 @@ def text_of(html: str | bytes) -> str:
     ],
 )
 def test_structure_becomes_markdown(html: str, text: str) -> None:
-    """Headings, lists, tables, code and quotes are kept; scripts, styles, comments and pictures are not."""
+    """Headings, lists, tables, code and quotes are kept; scripts, styles and comments are not."""
     assert text_of(html) == text
 
 
@@ -161,6 +164,34 @@ def test_what_a_page_says_is_kept(page: str) -> None:
     assert text_of(page) == "Hot.\n"
 
 
+NOTE = "<div class='sidebar'><div class='title'>GOING FURTHER <a href=x>Pots</a></div><p>Warm the pot first.</p></div>"
+
+
+@pytest.mark.parametrize(
+    ("page", "kept"),
+    [
+        (f"<h1>Tea</h1><p>Hot.</p>{NOTE}", "Warm the pot"),
+        ("<h1>Web</h1><div class=section id=cookies><h2>Cookies</h2><p>Set one.</p></div>", "Set one."),
+        ("<div class='grid-for-nav'><nav><a href=a>Menu of the site</a></nav><h1>Tea</h1>Hot.</div>", "Hot."),
+        ("<div class='nav-wrapper'><h1>Index</h1><ul><li><a href=a>Tea</a></ul></div><p>x</p>", "Tea"),
+        (f"<h1>Tea</h1><footer>{'Steep for four minutes. ' * 100}</footer>", "Steep"),
+        ("<h1>Tea</h1><p class='footer-note'>A note.</p><p>Hot.</p>", "A note."),
+    ],
+)
+def test_a_name_alone_makes_nothing_navigation(page: str, kept: str) -> None:
+    """What is called a sidebar, a footer or cookies is text unless it is mostly links, or a short bar at an edge."""
+    assert kept in text_of(page)
+
+
+@pytest.mark.parametrize(
+    "bar", ["<div class='navheader'>Prev. Part II</div>", "<div id=cookie-note>We value you</div>"]
+)
+def test_many_bars_cost_what_their_size_does(bar: str) -> None:
+    """Bars one after the other are looked at once each."""
+    assert [text for text, _, _ in read_page(bar * 30_000 + "<h1>Tea</h1>Hot.").blocks] == ["# Tea", "Hot."]
+    assert len(read_page(bar + ("<nav>x</nav><p>y</p>" + bar) * 30_000 + "<h1>Tea</h1>").blocks) == 30_001
+
+
 def test_what_stands_beside_the_main_part_of_a_page_is_left_out() -> None:
     """Where a page says which part that is; without one all is kept, and so are notes and titles inside of it."""
     around = "<header>Shop</header><a class=skip-link>Skip to content</a><aside>Subscribe!</aside>"
@@ -168,3 +199,9 @@ def test_what_stands_beside_the_main_part_of_a_page_is_left_out() -> None:
     assert text_of(f"{around}<main>{own}</main>{around}") == "# Tea\n\nServed at four.\n\nBring a cup.\n"
     assert text_of(f"{around}<div>{own}</div>").startswith("Shop\n\nSubscribe!\n\n# Tea")
     assert "Subscribe!" in text_of(f"{around}<main></main>")
+
+
+def test_a_sign_that_never_ends_hides_nothing() -> None:
+    """A link or a list of choices that is not closed does not take the rest of the page along."""
+    assert "Hot." in text_of("<h1>Tea<a class=headerlink href=#tea>x</h1><p>Hot.</p>")
+    assert "Hot." in text_of("<h1>Tea</h1><select><option>one<p>Hot.</p>")

@@ -62,6 +62,28 @@ def test_an_email_is_its_headers_and_its_text() -> None:
     assert mail.source_map.labels[:2] == ("headers", "part 1")
 
 
+def test_an_attached_text_is_read() -> None:
+    """A patch or a log that is attached to a mail is named, and says what it says."""
+    parts = (
+        MAIL.replace(b"application/pdf", b"text/x-patch")
+        .replace(b"menu.pdf", b"tea.patch")
+        .replace(b"xx", b"+Tea at five")
+    )
+    (mail,) = documents("a.eml", parts)
+    assert mail.content.endswith(b"[attachment: tea.patch, text/x-patch]\n+Tea at five\n")
+
+
+@pytest.mark.parametrize("fold", [b" a=b;", b"\n a=b;"])
+def test_a_mail_with_thousands_of_parameters_is_a_skip(fold: bytes) -> None:
+    """Parameters are not read beyond what any mail has, wherever their part stands; other mails are read on."""
+    header = b"Content-Type: text/plain;" + fold * 128_000
+    for mail in (header + b"\n\nTea", MAIL.replace(b"Content-Type: application/pdf", header)):
+        (item,) = load("a.eml", mail)
+        assert isinstance(item, Skipped)
+        assert (item.reason, "a header of" in item.detail) == ("too_large", True)
+    assert len(documents("a.mbox", b"From a\n" + MAIL + b"\nFrom b\n" + MAIL)) == 2
+
+
 def test_a_mailbox_gives_one_document_per_message() -> None:
     """Messages are numbered from 1 and dated; a quoted From line is unquoted and splits nothing."""
     mailbox = (

@@ -1,6 +1,5 @@
 """How is a file read safely while others may write it?"""
 
-import io
 import os
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from brimful.corpus import reading
 from brimful.corpus.encodings import is_utf8
-from brimful.corpus.reading import Raw, given, read, read_blocks, read_stream
+from brimful.corpus.reading import read, read_blocks
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, walk
 
@@ -35,13 +34,6 @@ def write_later(monkeypatch: pytest.MonkeyPatch, path: Path, times: int) -> None
     monkeypatch.setattr(reading.os, "read", read_and_write)
 
 
-def test_a_file_is_read_with_the_stat_of_that_moment(tmp_path: Path) -> None:
-    """The bytes come with the size, time and inode under which they can be recognised as unchanged."""
-    (tmp_path / "a.txt").write_bytes(b"tea")
-    item = found(tmp_path)
-    assert read(item) == Raw("a.txt", b"tea", item.place)
-
-
 def test_a_file_that_changes_while_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One write during the read costs a second read, which sees the file whole."""
     path = tmp_path / "a.log"
@@ -49,8 +41,7 @@ def test_a_file_that_changes_while_read_is_read_again(tmp_path: Path, monkeypatc
     item = found(path)
     write_later(monkeypatch, path, times=1)
     result = read(item)
-    assert isinstance(result, Raw)
-    assert result.content == b"one\nmore\n"
+    assert result == b"one\nmore\n"
 
 
 def test_a_file_that_keeps_changing_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,13 +132,3 @@ def test_a_file_that_grew_beyond_the_limit_is_skipped(tmp_path: Path) -> None:
     result = read(item, settings=SourceSettings(max_bytes=50))
     assert isinstance(result, Skipped)
     assert result.reason == "too_large"
-
-
-def test_standard_input_and_strings_are_sources_too() -> None:
-    """A stream is read up to the limit; a string is taken as it is, a lone surrogate as its escape."""
-    assert read_stream(io.BytesIO(b"tea"), path="-") == Raw("-", b"tea")
-    result = read_stream(io.BytesIO(b"x" * 99), settings=SourceSettings(max_bytes=50))
-    assert isinstance(result, Skipped)
-    assert result.reason == "too_large"
-    assert given("a", "t\ud800") == Raw("a", b"t\\ud800")
-    assert given("a", b"\xff") == Raw("a", b"\xff")

@@ -211,6 +211,31 @@ def test_a_text_has_its_name_first(disk, tmp_path):
         assert len(engine.documents()) == 4
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["./ow/a.md", "ow//b.md", "ow/../b.md", "b.md/", "../b.md", ".", "..", "//b.md", "cafe\u0301.md", "x://a//b"],
+)
+def test_a_text_has_one_form_of_a_name(tmp_path, path):
+    """Other spellings of a path are refused, so that no text stands beside a file's document under its own name."""
+    with brimful.open(tmp_path / "store.db") as engine:
+        with pytest.raises(DocumentError, match="normal form"):
+            engine.add_text(path, "Tea at four.")
+        for name in ("b.md", "B.md", "/b.md", "caf\u00e9.md", "https://tea.org/b.md", ".b/..c"):
+            engine.add_text(name, "Tea at four.")
+        assert engine.length("B.md") == 12
+
+
+def test_a_text_is_not_called_like_a_folder_in_other_letters(tmp_path):
+    """Beside the folder `ow` there is no text in `OW`; as files the two folders would be two."""
+    (tmp_path / "ow").mkdir()
+    (tmp_path / "ow/a.md").write_text("Tea at four.")
+    with brimful.open(tmp_path / "store.db") as engine:
+        engine.add(tmp_path / "ow")
+        for path in ("ow/b.md", "OW/a.md"):
+            with pytest.raises(DocumentError, match="would be a name in an added folder"):
+                engine.add_text(path, "Tea at five.")
+
+
 def test_a_folder_that_was_renamed_is_another_folder(disk, store):
     """What was stored of the old one keeps its names until it is removed; the new one has its own."""
     ingest(store, disk / "work/docs")

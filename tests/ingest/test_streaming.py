@@ -9,7 +9,7 @@ import pytest
 
 from brimful import Document
 from brimful.corpus import reading
-from brimful.corpus.reading import LongDocument, LongText
+from brimful.corpus.reading import LongDocument
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.index import build
 from brimful.ingest import folders as ingesting
@@ -116,16 +116,15 @@ def test_a_long_text_that_turns_into_something_else_is_forgotten(small, store, f
 def test_a_source_that_lies_is_found_out(small, store):
     """The same length with other bytes is refused, and the transaction leaves nothing behind."""
     texts = iter([TEXT.encode(), TEXT.upper().encode()])
-    long = LongText("a.txt", "prose", None, "utf-8", lambda: [next(texts)])
     with pytest.raises(Refusal, match="changing"):
-        store.add([Entry(LongDocument.of("a.txt", long))])
+        store.add([Entry(LongDocument.of("a.txt", lambda: [next(texts)]))])
     with store.snapshot() as now:
         assert (list(now.rows()), now.generation) == ([], 0)
 
 
 def test_long_and_short_entries_keep_their_order(small, store):
     """Of two entries with one path the later one stays, whichever is long."""
-    long = LongDocument.of("a.txt", LongText("a.txt", "prose", None, "utf-8", lambda: [TEXT.encode()]))
+    long = LongDocument.of("a.txt", lambda: [TEXT.encode()])
     for entries, length in (
         ([Entry(Document("a.txt", "short")), Entry(long)], len(long)),
         ([Entry(long), Entry(Document("a.txt", "short"))], 5),

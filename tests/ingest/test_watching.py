@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brimful.ingest.folders import watch
+from brimful.ingest.folders import changes
 
 
 @contextmanager
@@ -17,21 +17,18 @@ def watching(root: Path, *, poll: bool, ignore: tuple[Path, ...] = ()) -> Iterat
     news = threading.Condition()
     stop = threading.Event()
 
-    def on_change(paths: frozenset[Path]) -> None:
-        with news:
-            seen.update(paths)
-            news.notify_all()
+    def follow() -> None:
+        for paths in changes([root], stop=stop, poll=poll, ignore=ignore, debounce_ms=100):
+            with news:
+                seen.update(paths)
+                news.notify_all()
 
     def wait_for(path: Path) -> bool:
         with news:
             return news.wait_for(lambda: path in seen, timeout=20)
 
     wait_for.seen = seen  # type: ignore[attr-defined]
-    thread = threading.Thread(
-        target=watch,
-        args=([root], on_change),
-        kwargs={"stop": stop, "poll": poll, "ignore": ignore, "debounce_ms": 100},
-    )
+    thread = threading.Thread(target=follow)
     thread.start()
     try:
         yield wait_for

@@ -8,11 +8,11 @@ import threading
 import pytest
 
 from brimful.corpus.skips import SourceSettings
-from brimful.corpus.sources import Found, Root
 from brimful.errors import SettingError
 from brimful.ingest import workers
-from brimful.ingest.folders import _Waiting, ingest
+from brimful.ingest.folders import ingest
 from brimful.ingest.workers import index, threads_for
+from brimful.kernels import cores
 from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
 from tests.store.test_sqlite import dump
@@ -120,11 +120,11 @@ def test_a_program_ends_in_the_middle_of_it(folder, tmp_path, sent):
     assert verify(store) == []
 
 
-def test_little_is_done_alone():
-    """A thread is started for much text only, or where the caller asks for one."""
-    assert threads_for(1 << 20, workers=None) == 0
-    assert threads_for(1 << 40, workers=1) == 0
-    assert threads_for(0, workers=3) == 2
+def test_a_second_core_indexes():
+    """A thread is started where there is a core for it, or as many as the caller asks for."""
+    assert threads_for(workers=None) == (cores() > 1)
+    assert threads_for(workers=1) == 0
+    assert threads_for(workers=3) == 2
 
 
 @pytest.mark.parametrize("number", [0, -1, 17, True, 1.5])
@@ -132,22 +132,3 @@ def test_workers_are_a_small_number(number):
     """Anything else is refused with the value."""
     with pytest.raises(SettingError, match="workers is"):
         SourceSettings(workers=number)
-
-
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("count", [0, 1, 1_024, 2_500])
-def test_files_that_wait_are_those_that_were_found(tmp_path, monkeypatch, count, packed):
-    """Packed or not, below their folder or elsewhere: the same files in the same order, until they are let go of."""
-    monkeypatch.setattr("brimful.ingest.folders._OPEN_FILES", 1_024)
-    above = tmp_path.as_posix()
-    places = (f"{above}/", "/elsewhere/", f"{above}/sub/")
-    found = [
-        Found(f"tea-é{number}.md", f"{places[number % 3]}tea-é{number}.md", number, -number, 1 << 60, 7)
-        for number in range(count)
-    ]
-    waiting = _Waiting(Root(tmp_path), found, packed=packed)
-    assert list(waiting) == list(waiting) == found
-    assert len(waiting) == count
-    assert waiting.size == sum(range(count))
-    waiting.clear()
-    assert not list(waiting)

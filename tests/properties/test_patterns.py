@@ -238,6 +238,8 @@ WHOLE: dict[str, tuple[Callable[[str], object], str, str]] = {
     "secrets: half an OpenAI key": (lambda text: secret_in(text.encode()), "T3BlbkFJ ", "sk-"),
     "secrets: assignments": (lambda text: secret_in(text.encode()), "", "secret_key="),
     "secrets: letters and digits": (lambda text: secret_in(text.encode()), "AccountKey=", "aA0"),
+    "ignores: question marks": (IgnoreRules.parse, "", "?"),
+    "ignores: many rules": (IgnoreRules.parse, "", "*a?/**/b\n"),
     "ignores: blanks": (IgnoreRules.parse, "", " "),
     "ignores: escaped blanks": (IgnoreRules.parse, "", "\\ "),
     "ignores: brackets": (IgnoreRules.parse, "", "[[:a"),

@@ -355,6 +355,9 @@ FILES = {
     "mark.txt": b"\xef\xbb\xbfTea.\n",
     "damaged.txt": "茶は".encode() + b"\xff and then a long line of plain text that follows.\n",
     "page.html": b"<html><body><h1>Tea</h1><p>At four.</p></body></html>",
+    "jwt.md": b"A token of three parts, as in "
+    + b".".join([b"eyJ" + b"hbGciOiJub25l" * 2] * 3)
+    + b", is signed.\n" * 20,
     "mail.mbox": b"From a@b Thu Jan  1 00:00:00 2026\nFrom: a@b\nSubject: Tea\n\nAt four.\n\n"
     b"From c@d Thu Jan  1 00:00:00 2026\nFrom: c@d\nSubject: Cups\n\nTwo of them.\n",
 }
@@ -384,6 +387,7 @@ def test_other_encodings_and_formats_are_read_again(converted):
     rules = {document.path: document.rule for document in receipt.documents}
     assert rules["converted/utf16.txt"] == "utf-16-le-bom"
     assert rules["converted/damaged.txt"] == "bytes"
+    assert rules["converted/jwt.md"] == "masked:utf-8"
     assert rules["converted/mail.mbox#0002"] == "eml"
     assert check_files(receipt, root) == []
     assert check_files(receipt, root.parent) == []
@@ -414,6 +418,7 @@ def test_a_folder_that_was_added_under_a_name_is_found_by_that_name(tmp_path):
         ("utf16.txt", "L".encode("utf-16-le"), "R".encode("utf-16-le"), "utf16.txt"),
         ("latin.txt", b"\xe9", b"e", "latin.txt"),
         ("damaged.txt", b"\xff", b"\xfe", "damaged.txt"),
+        ("jwt.md", b"signed", b"sealed", "jwt.md"),
         ("page.html", b"four", b"five", "page.html"),
         ("mail.mbox", b"Two", b"Six", "mail.mbox#0002"),
     ],
@@ -432,6 +437,7 @@ def test_without_conversion_converted_documents_are_said_to_be_unchecked(convert
     root, receipt = converted
     findings = check_files(receipt, root, convert=False)
     assert [(f.kind, f.path) for f in findings] == [
+        ("unchecked", "converted/jwt.md"),
         ("unchecked", "converted/mail.mbox#0001"),
         ("unchecked", "converted/mail.mbox#0002"),
         ("unchecked", "converted/page.html"),

@@ -6,8 +6,9 @@ import math
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cached_property
 
 import numpy as np
@@ -30,8 +31,6 @@ KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 SPEAKERS = b"Z)\nAssistant\nUser\n"
 """What stands before the colon behind whoever speaks, as loaders write messages down: a time, or a part in a
 conversation. Each has a newline behind it."""
-_COUNTED = 1 << 17
-"""Up to so many bytes lines are counted anew for each place: of few places that takes less than to find them all."""
 _LOOKED_THROUGH = 1 << 17
 """A document with more bytes is not looked through for them: it may be a conversation, and near a window that shows."""
 
@@ -128,12 +127,8 @@ class Document:
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line (from 1) that `[start, end)` touches."""
-        last = max(start, end - 1)
-        if len(self.content) <= _COUNTED:
-            first = kernels.count_newlines(self.content, start)
-            return first + 1, first + self.content.count(b"\n", start, last) + 1
         first = bisect_left(self._line_ends, start)
-        return first + 1, bisect_left(self._line_ends, last, first) + 1
+        return first + 1, bisect_left(self._line_ends, max(start, end - 1), first) + 1
 
     @property
     def line_count(self) -> int:
@@ -342,7 +337,7 @@ def _check_utf8(path: str, content: object) -> bytes:
 
 # ---- paths: Which paths could be meant by one that is not there?
 
-_LEAST_LIKENESS = 60  # of 100
+_LEAST_LIKENESS = 0.6
 _MOST_CHARACTERS = 1_000
 _MOST_PATHS = 3
 
@@ -359,27 +354,14 @@ def close_paths(wanted: str, paths: Sequence[str]) -> list[str]:
     if not wanted:
         return []
     whole = sorted(path for path in paths if path.endswith(f"/{wanted}"))[:_MOST_PATHS]
-    scored = sorted((-likeness, path) for path, likeness in zip(paths, _likeness(wanted, paths), strict=True))
-    ranked = [path for likeness, path in scored if -likeness >= _LEAST_LIKENESS and path not in whole]
-    return [*whole, *ranked][:_MOST_PATHS]
-
-
-def _likeness(wanted: str, paths: Iterable[str]) -> Iterator[float]:
-    """How much of both texts their longest common subsequence is, from 0 to 100, for each path.
-
-    The lengths of common subsequences are kept as the bits of one number (Hyyrö 2004).
-    """
-    everywhere = (1 << len(wanted)) - 1
-    positions = dict.fromkeys(wanted, 0)
-    for at, character in enumerate(wanted):
-        positions[character] |= 1 << at
-    for path in paths:
-        unmatched = everywhere
-        for character in path:
-            matching = unmatched & positions.get(character, 0)
-            unmatched = (unmatched + matching | unmatched - matching) & everywhere
-        common = len(wanted) - unmatched.bit_count()
-        yield 200 * common / (len(wanted) + len(path))
+    matcher = SequenceMatcher(b=wanted, autojunk=False)
+    scored = []
+    for path in set(paths).difference(whole):
+        matcher.set_seq1(path)
+        if matcher.quick_ratio() >= _LEAST_LIKENESS:
+            scored.append((-matcher.ratio(), path))
+    alike = [path for likeness, path in sorted(scored) if -likeness >= _LEAST_LIKENESS]
+    return [*whole, *alike][:_MOST_PATHS]
 
 
 def close_part(wanted: str, paths: Sequence[str]) -> str:

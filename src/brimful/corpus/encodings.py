@@ -13,18 +13,7 @@ from brimful.kernels import runs as kernels
 
 # ---- encodings: Which text do these bytes mean?
 #
-# The first rule that fits decides, and its name is kept with the document:
-#
-#     rule              test                                                      stored
-#     <named>           the caller or the file names an encoding, and it fits     converted
-#     utf-8-bom         EF BB BF, then valid UTF-8                                the file's bytes, mark included
-#     utf-32-le-bom …   a byte order mark of UTF-32 or UTF-16, and it fits        converted, mark dropped
-#     utf-16-le …       no mark, but zeros in every other byte (UTF-32: 3 of 4)   converted
-#     utf-8             valid UTF-8; NUL and CRLF are as valid as any other       the file's bytes
-#     windows-1252      no control bytes, none of the five undefined bytes, at    converted
-#                       most a quarter of the non-ASCII bytes follow another one
-#     bytes             anything else                                             invalid bytes escaped
-#
+# The first rule that fits decides, and its name is kept with the document; docs/loaders.md lists them in order.
 # Nothing is ever replaced: `encode_back` gives the file's bytes again for every rule.
 
 SNIFF_BYTES = 8_192
@@ -134,17 +123,7 @@ def is_utf8(blocks: Iterable[bytes]) -> bool:
     >>> is_utf8([b"caf\\xc3", b"\\xa9"])
     True
     """
-    decoder = _decoder()
-    try:
-        for block in blocks:
-            if block.isascii() and not decoder.getstate()[0]:
-                continue
-            for start in range(0, len(block), _BLOCK):
-                decoder.decode(block[start : start + _BLOCK])
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
+    return _first_pass(blocks)[2]
 
 
 def looks_binary(head: bytes) -> bool:
@@ -252,21 +231,24 @@ def converted(blocks: Iterable[bytes], rule: str) -> Iterator[bytes]:
 
 
 def _first_pass(blocks: Iterable[bytes]) -> tuple[bytes, int, bool]:
-    """The first bytes, the size, and whether all is UTF-8."""
-    head, size = b"", 0
+    """The first bytes, the size, and whether all is UTF-8; read to the end, which says whether the file holds still."""
+    head, size, is_valid, decoder = b"", 0, True, _decoder()
+    for block in blocks:
+        head += block[: SNIFF_BYTES - len(head)]
+        size += len(block)
+        is_valid = is_valid and _is_decoded(decoder, block)
+    return head, size, is_valid and _is_decoded(decoder, b"", final=True)
 
-    def noted() -> Iterator[bytes]:
-        nonlocal head, size
-        for block in blocks:
-            head += block[: SNIFF_BYTES - len(head)]
-            size += len(block)
-            yield block
 
-    passing = noted()
-    is_valid = is_utf8(passing)
-    for _ in passing:
-        pass  # the size is wanted, and whether the file holds still
-    return head, size, is_valid
+def _is_decoded(decoder: codecs.IncrementalDecoder, block: bytes, *, final: bool = False) -> bool:
+    if block.isascii() and not final and not decoder.getstate()[0]:
+        return True
+    try:
+        for start in range(0, len(block) or 1, _BLOCK):
+            decoder.decode(block[start : start + _BLOCK], final)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _decoded(blocks: Iterable[bytes], name: str, *, errors: str = "strict") -> Iterator[str]:
@@ -299,26 +281,16 @@ def _named_rule(source: Source, encoding: str) -> str | None:
             before.update(block)
             yield block
 
-    leads_back = True
     try:
         for text in _decoded(noted(source()), name):
             text_hash.update(text.encode())
-            leads_back = leads_back and _encoded(encoder, text, back)
-        leads_back = leads_back and _encoded(encoder, "", back, final=True)
+            back.update(encoder.encode(text))
+        back.update(encoder.encode("", final=True))
     except UnicodeError:
         return None
     if text_hash.digest() == before.digest():
         return "utf-8"
-    return name if leads_back and back.digest() == before.digest() else None
-
-
-def _encoded(encoder: codecs.IncrementalEncoder, text: str, hasher: blake3, *, final: bool = False) -> bool:
-    """Encode a piece into a hash; False where the encoding does not have its characters."""
-    try:
-        hasher.update(encoder.encode(text, final))
-    except UnicodeEncodeError:
-        return False
-    return True
+    return name if back.digest() == before.digest() else None
 
 
 def _single_byte_rule(source: Source, size: int) -> _Rule:

@@ -7,6 +7,9 @@ the lines in which credentials are kept. One gate for every way into a store: fi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import takewhile, zip_longest
+from typing import NamedTuple
 
 from brimful.corpus.skips import SourceSettings
 from brimful.errors import SecretError
@@ -16,7 +19,7 @@ from brimful.kernels.runs import Anchors
 PREFIX_BYTES = 1_048_576
 """How much of a text is searched for credentials."""
 
-_FOLDERS = frozenset(
+SECRET_FOLDERS = frozenset(
     {".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".oci", ".kube", ".docker", ".password-store", ".terraform.d"}
 )
 _TEMPLATE = r"(?:example|sample|template|tmpl|dist|defaults?|schema)"
@@ -36,47 +39,34 @@ _NAMES = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
-_PLAIN_ENDS = frozenset(
-    "c cc cpp css csv go h hpp htm html inc java js jsx md php pl py pyi rb rs rst sh svg ts tsx xml".split()
-)
-"""Names that end so are no secrets, but for some behind which anything may stand."""
-
+_ASSIGNED = rb"[\"']?\s{0,8}(?::=|=>|[:=])\s{0,8}[\"']?"
 _PEM = (
     rb"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\\nr\"'+,]{0,64}"
     rb"(?:[A-Z][\w-]{0,30}: [^\n]{0,200}\n\s{0,8}){0,8}[A-Za-z0-9+/=]{40}"
 )
-_ASSIGNED = rb"[\"']?\s{0,8}(?::=|=>|[:=])\s{0,8}[\"']?"
+_PEM_BYTES = 20_000
+"""How far the end of a private key is looked for."""
 
-# (kind, what the text must hold before the pattern is tried, the pattern). Every repeat has an end, so that no text,
-# however it is made, takes longer than its length; a plain search for an anchor is many times faster than a pattern.
-_Rule = tuple[str, tuple[bytes, ...], bytes]
-_BEHIND = {
-    "AWS secret key": 1,
-    "Mailchimp key": 32,
-    "Mailgun key": 0,
-    "Twilio key": 0,
-    "login of a machine": 0,
-    "password hash": 1,
-}
-"""How many bytes of a match stand before any of its anchors, where that is known and the pattern begins slowly."""
-_INSIDE = {"Discord token": re.compile(rb"\.[\w-]{6}\.[\w-]{27}")}
-"""What every match has inside, where that is found sooner than the whole."""
-
-_PHRASES: tuple[_Rule, ...] = (
-    ("PuTTY key", (b"PuTTY-User-Key-File-",), rb"PuTTY-User-Key-File-\d: "),
-    ("private key", (b"PRIVATE KEY",), _PEM),
-    ("Google service account", (b"service_account",), rb"\"type\"\s{0,8}:\s{0,8}\"service_account\""),
-    ("Kubernetes client key", (b"client-key-data",), rb"client-key-data" + _ASSIGNED + rb"[A-Za-z0-9+/=]{60}"),
-    ("npm token", (b"_auth",), rb":_auth(?:Token)?\s{0,4}=\s{0,4}(?!\$)[\w+/=-]{16}"),
-    ("Docker login", (b'"auths"',), rb"\"auth\"\s{0,8}:\s{0,8}\"[A-Za-z0-9+/]{16,400}={0,2}\""),
+# Kind, bytes of a match before its anchor (None: the pattern is searched for), anchors of which every match has one,
+# pattern. Every repeat has an end, so that no text takes longer than its length.
+_WRITTEN: tuple[tuple[str, int | None, tuple[bytes, ...], bytes], ...] = (
+    ("PuTTY key", 0, (b"PuTTY-User-Key-File-",), rb"PuTTY-User-Key-File-\d: "),
+    ("private key", None, (b"PRIVATE KEY",), _PEM),
     (
-        "login of a machine",
-        (b"machine ",),
-        rb"machine \S{1,200}\s{1,8}login \S{1,200}\s{1,8}password [^\s<$]",
+        "private JSON Web Key",
+        0,
+        (b'"d"', b'"k"', b'"p"', b'"q"', b'"dp"', b'"dq"', b'"qi"'),
+        rb"\"(?:[dk]\"\s{0,8}:\s{0,8}\"[\w-]{42}|(?:[pq]|d[pq]|qi)\"\s{0,8}:\s{0,8}\"[\w-]{80})",
     ),
-    ("password hash", (b":$",), rb"\w:\$(?:apr1\$|6\$|2[yb]\$\d\d\$)[\w./$]{22}"),
+    ("Google service account", None, (b"service_account",), rb"\"type\"\s{0,8}:\s{0,8}\"service_account\""),
+    ("Kubernetes client key", 0, (b"client-key-data",), rb"client-key-data" + _ASSIGNED + rb"[A-Za-z0-9+/=]{60}"),
+    ("npm token", 0, (b":_auth",), rb":_auth(?:Token)?\s{0,4}=\s{0,4}(?!\$)[\w+/=-]{16}"),
+    ("Docker login", None, (b'"auths"',), rb"\"auth\"\s{0,8}:\s{0,8}\"[A-Za-z0-9+/]{16,400}={0,2}\""),
+    ("login of a machine", 0, (b"machine ",), rb"machine \S{1,99}\s{1,8}login \S{1,99}\s{1,8}password [^\s<$]{1,99}"),
+    ("password hash", 1, (b":$",), rb"\w:\$(?:apr1\$|6\$|2[yb]\$\d\d\$)[\w./$]{22}"),
     (
         "AWS secret key",
+        1,
         (b"ecret", b"ECRET"),
         rb"(?:[Ss]ecret|SECRET)_?(?:[Aa]ccess|ACCESS)?_?(?:[Kk]ey|KEY)"
         + _ASSIGNED
@@ -84,86 +74,118 @@ _PHRASES: tuple[_Rule, ...] = (
     ),
     (
         "password in an address",
+        0,
         (b"://",),
-        (
-        rb"://[\w.%+-]{1,64}:"
-        rb"(?=[^\s:@/]{0,64}\d)(?=[^\s:@/]{0,64}[A-Za-z])[\w.%+!*~^&=-]{8,64}@"
-        rb"(?!localhost|127\.|\[|0\.0|(?:[\w-]{1,60}\.){0,4}(?:example|test|invalid|local)\b)[\w-]{1,60}\.[\w.-]{2,80}"
-        ),
+        (rb"://(?:[\w.%+-]{1,64}:|:(?=[^@\s]{12}))(?![a-z]{1,15}@|[A-Z_]{1,64}@|\d{1,15}@)[\w.%+!*~^&=-]{8,64}@"
+        rb"(?!localhost|127\.|\[|0\.0|(?:[\w-]{1,60}\.){0,4}(?:example|test|invalid|local)\b)[\w-]{1,60}\.[\w.-]{2,80}"),
     ),
-)  # fmt: skip
-"""Lines in which credentials are kept."""
-_SHAPES: tuple[_Rule, ...] = (
-    ("age key", (b"AGE-SECRET-KEY-1",), rb"AGE-SECRET-KEY-1[0-9A-Z]{58}"),
-    ("AWS access key", (b"AKIA", b"ASIA", b"ABIA"), rb"(?:AKIA|ASIA|ABIA)(?![0-9A-Z]{9}EXAMPLE)[0-9A-Z]{16}\b"),
-    ("Google key", (b"AIza",), rb"AIza[\w-]{35}"),
-    ("Google client secret", (b"GOCSPX-",), rb"GOCSPX-[\w-]{28}"),
-    ("Azure account key", (b"AccountKey=",), rb"AccountKey=[A-Za-z0-9+/]{86}=="),
-    ("Azure client secret", (b"8Q~",), rb"[\w~.-]{3}8Q~[\w~.-]{34}"),
-    ("GitHub token", (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_"), rb"gh[pousr]_[A-Za-z0-9]{36}"),
-    ("GitHub token", (b"github_pat_",), rb"github_pat_\w{60}"),
-    ("GitLab token", (b"glpat-", b"gldt-", b"glrt-", b"glptt-", b"glcbt-"), rb"gl(?:pat|dt|rt|ptt|cbt)-[\w-]{20}"),
-    ("Slack token", (b"xox", b"xapp-"), rb"xox[abeoprs]-\d[\w-]{20}|xapp-\d-[A-Z0-9]{8,14}-\d{8,16}-[0-9a-f]{40}"),
-    ("Slack webhook", (b"hooks.slack.com",), rb"hooks\.slack\.com/services/T\w{6,14}/B\w{6,14}/\w{20}"),
-    ("Discord webhook", (b"/api/webhooks/",), rb"discord(?:app)?\.com/api/webhooks/\d{16,20}/[\w-]{60}"),
-    ("Discord token", (b".",), rb"\b[MNO][A-Za-z\d_-]{23,25}\.[\w-]{6}\.[\w-]{27,38}" + rb"(?![\w+/=-])"),
-    ("Telegram token", (b":AA",), rb"\b\d{8,10}:AA[\w-]{33}" + rb"(?![\w+/=-])"),
-    ("Stripe key", (b"_live_",), rb"[rs]k_live_[A-Za-z0-9]{20}"),
-    ("Square token", (b"sq0",), rb"sq0(?:atp-[\w-]{22}|csp-[\w-]{43})"),
-    ("Shopify token", (b"shpat_", b"shpca_", b"shppa_", b"shpss_"), rb"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
-    ("OpenAI key", (b"T3BlbkFJ",), rb"sk-[\w-]{10,110}?T3BlbkFJ[\w-]{10}"),
-    ("API key", (b"sk-",), rb"sk-(?:proj|ant|or|svcacct)-[\w-]{40}"),
-    ("Groq key", (b"gsk_",), rb"\bgsk_[A-Za-z0-9]{50}"),
-    ("xAI key", (b"xai-",), rb"\bxai-[A-Za-z0-9]{78}"),
-    ("Hugging Face token", (b"hf_",), rb"\bhf_[A-Za-z]{34}\b"),
-    ("npm token", (b"npm_",), rb"npm_[A-Za-z0-9]{36}\b"),
-    ("PyPI token", (b"pypi-AgE",), rb"pypi-AgE[\w-]{50}"),
-    ("RubyGems key", (b"rubygems_",), rb"rubygems_[0-9a-f]{48}"),
-    ("Docker token", (b"dckr_pat_",), rb"dckr_pat_[\w-]{27}"),
-    ("SendGrid key", (b"SG.",), rb"SG\.[\w-]{22}\.[\w-]{43}"),
-    ("Mailgun key", (b"key-",), rb"\bkey-[0-9a-f]{32}\b"),
-    ("Mailchimp key", (b"-us",), rb"\b[0-9a-f]{32}-us\d{1,2}\b"),
-    ("Twilio key", (b"SK",), rb"\bSK[0-9a-f]{32}\b"),
-    ("DigitalOcean token", (b"_v1_",), rb"do[opr]_v1_[0-9a-f]{64}"),
-    ("Databricks token", (b"dapi",), rb"\bdapi[0-9a-f]{32}\b"),
-    ("Heroku key", (b"HRKU-",), rb"HRKU-[\w-]{36}"),
-    ("HashiCorp Vault token", (b"hvs.", b"hvb."), rb"\bhv[sb]\.[\w-]{24}"),
-    ("Terraform token", (b".atlasv1.",), rb"\b[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60}"),
-    ("Grafana token", (b"glsa_", b"glc_"), rb"glsa_\w{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/]{32}"),
-    ("Sentry token", (b"sntrys_", b"sntryu_"), rb"sntrys_[\w+/=]{60}|sntryu_[0-9a-f]{64}"),
-    ("New Relic key", (b"NRAK-",), rb"NRAK-[A-Z0-9]{27}"),
-    ("Linear key", (b"lin_api_",), rb"lin_api_[A-Za-z0-9]{40}"),
-    ("Notion token", (b"ntn_",), rb"\bntn_\d{11}[A-Za-z0-9]{35}"),
-    ("Postman key", (b"PMAK-",), rb"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
-    ("Pulumi token", (b"pul-",), rb"\bpul-[0-9a-f]{40}\b"),
-    ("PlanetScale token", (b"pscale_",), rb"pscale_(?:tkn|pw|oauth)_[\w.-]{32}"),
-    ("Doppler token", (b"dp.",), rb"\bdp\.(?:pt|st|ct|sa)\.[A-Za-z0-9.-]{40}"),
-    ("Dynatrace token", (b"dt0c01.",), rb"dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
-    ("Atlassian token", (b"ATATT3",), rb"ATATT3[\w=-]{50}"),
-    ("Artifactory token", (b"AKCp", b"cmVmdGtu"), rb"\b(?:AKCp[A-Za-z0-9]{60}|cmVmdGtu[A-Za-z0-9]{50})"),
     (
         "JSON Web Token",
-        (b"eyJ",),
-        rb"eyJ(?<![\w+/=-]eyJ)[\w-]{10,2000}\.eyJ(?!zdWIiOiIxMjM0NTY3ODkwI)[\w-]{10,4000}\.[\w-]{20}",
+        0,
+        (b"eyJ", b"ewog", b"ewoJ"),
+        rb"(?<![\w+/=-])e(?:yJ|wo[gJ])[\w-]{10,2000}\.(?!eyJzdWIiOiIxMjM0NTY3ODkwI)[\w-]{0,4000}\.[\w-]{16}",
     ),
+    ("OpenAI key", None, (b"T3BlbkFJ",), rb"sk-[\w-]{10,110}?T3BlbkFJ[\w-]{10}"),
+    ("Slack token", 0, (b"xox",), rb"xox[abeoprs]-\d[\w-]{20}|xoxe\.xox[bp]-\d-[\w-]{60}"),
+    ("Slack webhook", 0, (b"hooks.slack.com",), rb"hooks\.slack\.com/\w{8,9}/T\w{6,14}/[AB]\w{6,14}/[\w/]{20}"),
+    ("Discord webhook", None, (b"/api/webhooks/",), rb"discord(?:app)?\.com/api/webhooks/\d{16,20}/[\w-]{60}"),
+    ("Teams webhook", 0, (b".webhook.office.com",), rb"\.webhook\.office\.com/webhookb2/[0-9a-f-]{36}@"),
 )  # fmt: skip
-"""Tokens as their issuers make them: each is, or begins with, a long run of `_TOKEN_LETTERS`."""
+"""Credentials by the lines in which they are kept, and tokens of more than one form."""
+
+_CLASSES = {"a": r"[A-Za-z0-9]", "b": r"[A-Za-z0-9+/]", "d": r"\d", "h": r"[0-9a-f]", "l": r"[a-z0-9]",
+            "u": r"[A-Z0-9]", "w": r"[\w-]"}  # fmt: skip
+_ISSUED = """
+1Password: ops_eyJ{b200+} | Adobe: p8e-{l32} | age: AGE-SECRET-KEY-1{u58} | Airtable: pat{a14}.{h64} | Alibaba Cloud:
+LTAI{a20} | Anthropic: sk-ant-{w40+} | Apify: apify_api_{a36} | Artifactory: AKCp{a60+} cmVmdGtu{a50+} | Atlassian:
+ATATT3{w50+} ATCTT3{w50+} ATBB{a28} | AWS: AKIA{u16} ASIA{u16} ABIA{u16} ABSK{b100+} | Azure: AccountKey={b86}==
+{w3}8Q~{w34} | Brevo: xkeysib-{h64}-{a16} | Buildkite: bkua_{h40} | Cerebras: csk-{l48} | CircleCI: CCIPAT_{a22}_{h40}
+| Clojars: CLOJARS_{h60} | Cloudflare: v1.0-{h24}-{h140+} | Contentful: CFPAT-{w43} | crates.io: cio{a32} |
+Databricks: dapi{h32} | DigitalOcean: dop_v1_{h64} doo_v1_{h64} dor_v1_{h64} | Docker: dckr_pat_{w27} dckr_oat_{w27} |
+Doppler: dp.pt.{a40} dp.st.{w30+} dp.ct.{a40} dp.sa.{a40} | Dropbox: sl.{w130+} | Duffel: duffel_live_{w43} |
+Dynatrace: dt0c01.{u24}.{u64} | E2B: e2b_{h40} | EasyPost: EZAK{a54} | ElevenLabs: sk_{h48} | Facebook: EAA{a100+} |
+Figma: figd_{w40} figo_{w40} | Firecrawl: fc-{h32} | Fireworks: fw_{a22} | Fly.io: fo1_{w43} fm1_{b100+} fm2_{b100+} |
+Frame.io: fio-u-{w64} | GitHub: ghp_{a36} gho_{a36} ghu_{a36} ghs_{a36} ghr_{a36} github_pat_{w60+} | GitLab:
+glpat-{w20+} gldt-{w20+} glrt-{w20+} glptt-{w20+} glcbt-{w20+} glsoat-{w20+} glft-{w20+} glimt-{w20+} glagent-{w20+} |
+Google: AIza{w35} GOCSPX-{w28} ya29.{w30+} 1//0{w40+} | Grafana: glsa_{w32}_{h8} glc_{b32+} | Groq: gsk_{a50+} |
+Harness: pat.{w22}.{a24}.{a20} | HashiCorp: hvs.{w24+} hvb.{w24+} {a14}.atlasv1.{w60+} | Heroku: HRKU-{w36+} |
+HubSpot: pat-na1-{h8}-{h4}-{h4}-{h4}-{h12} pat-eu1-{h8}-{h4}-{h4}-{h4}-{h12} | Hugging Face: hf_{a34} | Jina:
+jina_{w60} | LangSmith: lsv2_pt_{h32}_{h10} lsv2_sk_{h32}_{h10} | Linear: lin_api_{a40} lin_oauth_{h64} | Mailchimp:
+{h32}-us{d1+} | MailerSend: mlsn.{h64} | Mailgun: key-{h32} | Mapbox: sk.eyJ{w40+} | Neon: napi_{l60+} | Netlify:
+nfp_{a36} | New Relic: NRAK-{u27} NRII-{w32} | Notion: ntn_{d11}{a35} secret_{a43} | npm: npm_{a36} | NuGet: oy2{l43}
+| NVIDIA: nvapi-{w60} | OpenAI: sk-proj-{w40+} sk-svcacct-{w40+} sk-admin-{w40+} | OpenRouter: sk-or-{w40+} |
+Perplexity: pplx-{a40+} | Pinecone: pcsk_{w60+} | PlanetScale: pscale_tkn_{w32+} pscale_pw_{w32+} pscale_oauth_{w32+}
+| PostHog: phx_{a40+} | Postman: PMAK-{h24}-{h34} | Prefect: pnu_{a36} | Pulumi: pul-{h40} | PyPI: pypi-AgE{w50+} |
+Razorpay: rzp_live_{a14} | ReadMe: rdme_{l70} | Render: rnd_{a28} | Replicate: r8_{a37} | Resend: re_{a8}_{a24} |
+RubyGems: rubygems_{h48} | SendGrid: SG.{w22}.{w43} | Sentry: sntrys_{b60+} sntryu_{h64} | Shippo: shippo_live_{h40} |
+Shopify: shpat_{h32} shpca_{h32} shppa_{h32} shpss_{h32} | Slack: xapp-{d1}-{w20+} | SonarQube: squ_{h40} sqp_{h40}
+sqa_{h40} | Sourcegraph: sgp_{h40} sgp_{a16}_{h40} | Square: sq0atp-{w22} sq0csp-{w43} EAAA{w60} | Stripe:
+sk_live_{a20+} rk_live_{a20+} whsec_{b24+} | Supabase: sbp_{h40} sb_secret_{w20+} | Tailscale: tskey-auth-{w20+}
+tskey-api-{w20+} tskey-client-{w20+} | Tavily: tvly-{w20+} | Telegram: {d8}:AA{w33} | Together: tgp_v1_{w40+} |
+Twilio: SK{h32} | Typeform: tfp_{w40+} | Vercel: vercel_blob_rw_{a16}_{a20+} | Weights & Biases: wandb_v1_{w40+} |
+xAI: xai-{a78+} | Yandex: AQVN{w35}
+"""
+"""Issuers and their tokens: `{h32}` is 32 hexadecimal digits, `{h32+}` at least so many; the letters are `_CLASSES`."""
 
 
-def _compiled(rules: tuple[_Rule, ...]) -> tuple[tuple[str, tuple[bytes, ...], re.Pattern[bytes]], ...]:
-    return tuple((what, anchors, re.compile(pattern)) for what, anchors, pattern in rules)
-
-
-_PATTERNS = (_compiled(_PHRASES), _compiled(_SHAPES))
-_ANCHORS = tuple(Anchors(anchor for _, anchors, _ in rules for anchor in anchors) for rules in (_PHRASES, _SHAPES))
+_SHORT_PREFIX = 4
+ISSUERS = {
+    " ".join(issuer.split()): shapes.split()
+    for issuer, _, shapes in (part.partition(":") for part in _ISSUED.split("|"))
+}
+"""The forms of the tokens of each issuer."""
 _RUN_BYTES = 20
-_TOKEN_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:~/+="
-_IN_TOKEN = bytes(letter in _TOKEN_LETTERS for letter in range(256))
+_IN_TOKEN = bytes(chr(letter) in "-_.:~/+=%\\" or chr(letter).isalnum() for letter in range(128)) + bytes(128)
 
 
-def secret_folder(name: str) -> bool:
-    """Whether a folder of this name keeps credentials, so that nothing in it is read."""
-    return name in _FOLDERS
+_DISCORD = (
+    rb"\.(?:(?<=[MNO][\w-]{23}\.)|(?<=[MNO][\w-]{24}\.)|(?<=[MNO][\w-]{25}\.))"
+    rb"[\w-]{6}\.[\w-]{27,38}(?![\w+/=-])"
+)
+
+
+class _Rule(NamedTuple):
+    what: str
+    before: int | None
+    anchors: tuple[bytes, ...]
+    pattern: re.Pattern[bytes]
+
+
+def _issued(issuer: str, shape: str) -> _Rule:
+    """The rule for one token of an issuer, found by its longest plain part."""
+    parts = re.split(r"(\{\w\d+\+?\})", shape)
+    anchor = max(parts[::2], key=len)
+    pattern, lead = "", 0
+    for literal, run in zip_longest(parts[::2], parts[1::2]):
+        pattern += re.escape(literal)
+        if run:
+            pattern += f"{_CLASSES[run[1]]}{{{run[2:-1].rstrip('+')}}}"
+    for part in takewhile(lambda part: part != anchor, parts):
+        lead += int(part[2:-1]) if part.startswith("{") else len(part)
+    if len(parts[0]) <= _SHORT_PREFIX:
+        before = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))" if parts[0] else ""
+        pattern = f"{before}{pattern}" + ("" if shape.endswith("+}") else "(?![A-Za-z0-9])")
+    what = f"{issuer} token" if issuer != "age" else "age key"
+    return _Rule(what, lead, (anchor.encode(),), re.compile(pattern.encode()))
+
+
+_RULES = (
+    tuple(_Rule(what, before, anchors, re.compile(pattern)) for what, before, anchors, pattern in _WRITTEN),
+    (
+        _Rule("Discord token", None, (b".",), re.compile(_DISCORD)),
+        *(_issued(issuer, shape) for issuer, shapes in ISSUERS.items() for shape in shapes),
+    ),
+)
+_ANCHORS = tuple(Anchors(anchor for rule in rules for anchor in rule.anchors) for rules in _RULES)
+_EXAMPLE = re.compile(
+    rb"example|sample|dummy|fake|changeme|placeholder|redacted|foobar|test|your|xxxx|\*\*\*|1234567|abcdefg|0123456|deadbeef"
+    rb"|passw0?r?d|(.)\1{5}",
+    re.IGNORECASE,
+)
+"""What placeholders and published sample values hold, and random characters hardly ever."""
+_SHOWN = frozenset({"private key", "private JSON Web Key", "JSON Web Token"})
+"""What anybody can make, so that documents about it show some."""
+_TOKEN = re.compile(rb"[\w.~+/=-]{0,10000}")
 
 
 def secret_name(name: str) -> bool:
@@ -172,49 +194,81 @@ def secret_name(name: str) -> bool:
     >>> secret_name(".env.local"), secret_name(".env.example"), secret_name("id_rsa"), secret_name("id_rsa.pub")
     (True, False, True, False)
     """
-    plain = name.lower()
-    if plain[plain.rfind(".") + 1 :] in _PLAIN_ENDS and name.isascii():  # as most are, in a tenth of the time
-        if "env" in plain or "id_" in plain or "tfstate" in plain or "kubeconfig" in plain:
-            return _NAMES.fullmatch(name) is not None  # anything may stand behind these
-        return False
     return _NAMES.fullmatch(name) is not None
 
 
 def secret_in(content: bytes) -> str | None:
     """The first credential in a bounded prefix, named with its place; never the credential itself.
 
-    >>> secret_in(b"key = AKIA" + b"Q" * 16)
-    'AWS access key at byte 6'
+    >>> secret_in(b"key = AKIA" + b"Q7ZK2VW9" * 2)
+    'AWS token at byte 6'
     >>> secret_in(b"AKIAIOSFODNN7EXAMPLE is Amazon's own example") is None
     True
     """
-    head = content[:PREFIX_BYTES]
-    runs = kernels.long_runs(head, _IN_TOKEN, least=_RUN_BYTES)  # a tenth of most texts, so that many rules cost little
-    for rules, looked_for, searched in zip(_PATTERNS, _ANCHORS, (head, runs), strict=True):
-        there = looked_for.within(searched)
-        for what, anchors, pattern in rules if there else ():
-            if there.isdisjoint(anchors) or _first(what, anchors, pattern, searched) is None:
+    what, start, _ = next(_credentials(content[:PREFIX_BYTES]), ("", 0, 0))
+    return f"{what} at byte {start}" if what else None
+
+
+def mask_examples(content: bytes, *, kind: str) -> tuple[bytes, str | None]:
+    """A text with its example credentials masked, byte for byte, and the first credential that is no example.
+
+    Tokens with a placeholder in them are examples in any text; JSON Web Tokens and whole private keys
+    in prose and code. A text that is mostly credentials is none that explains them.
+
+    >>> mask_examples(b"The key is hf_" + b"example" * 4 + b"Abcdef, and the rest of the text is read.", kind="prose")
+    (b'The key is [secret]*****************************, and the rest of the text is read.', None)
+    """
+    if secret_in(content) is None:
+        return content, None
+    masked, spans = bytearray(content), list(_credentials(content))
+    for what, start, end in spans:
+        is_example = _EXAMPLE.search(content, start, end) or (what in _SHOWN and kind in ("prose", "code"))
+        if not end or not is_example:
+            return content, f"{what} at byte {start}"
+        masked[start:end] = b"\n".join(
+            _MASK[: len(line)].ljust(len(line), b"*") for line in content[start:end].split(b"\n")
+        )
+    hidden = sum(end - start for _, start, end in spans)
+    if 2 * hidden > len(content):
+        return content, f"{spans[0][0]} at byte {spans[0][1]}"
+    return bytes(masked), None
+
+
+_MASK = b"[secret]"
+
+
+def _credentials(content: bytes) -> Iterator[tuple[str, int, int]]:
+    """Each credential with its kind, start and end; the end is 0 where it is not known."""
+    runs = kernels.long_runs(content, _IN_TOKEN, least=_RUN_BYTES)  # a tenth of most texts
+    for rules, anchors, searched in zip(_RULES, _ANCHORS, (content, runs), strict=True):
+        present = anchors.within(searched)
+        for rule in rules if present else ():
+            if present.isdisjoint(rule.anchors) or next(_matches(rule, searched), None) is None:
                 continue
-            if (at := _first(what, anchors, pattern, head)) is not None:
-                return f"{what} at byte {at}"
-    return None
+            for found in _matches(rule, content):
+                if not found[0].endswith(b"EXAMPLE"):
+                    yield rule.what, found.start(), _end(rule.what, found, content)
 
 
-def _first(what: str, anchors: tuple[bytes, ...], pattern: re.Pattern[bytes], text: bytes) -> int | None:
-    """Where the first credential of a kind begins."""
-    behind, inside = _BEHIND.get(what), _INSIDE.get(what)
-    if inside is not None and not inside.search(text):
-        return None
-    if behind is None:
-        found = pattern.search(text)
-        return found.start() if found else None
-    places = []
-    for anchor in anchors:
-        at = text.find(anchor, behind)
-        while at >= 0 and not pattern.match(text, at - behind):
-            at = text.find(anchor, at + 1)
-        places += [at - behind] if at >= 0 else []
-    return min(places, default=None)
+def _matches(rule: _Rule, content: bytes) -> Iterator[re.Match[bytes]]:
+    if rule.before is None:
+        yield from rule.pattern.finditer(content)
+        return
+    for anchor in rule.anchors:
+        at = content.find(anchor, rule.before)
+        while at >= 0:
+            found = rule.pattern.match(content, at - rule.before)
+            if found:
+                yield found
+            at = content.find(anchor, found.end() if found else at + 1)
+
+
+def _end(what: str, found: re.Match[bytes], content: bytes) -> int:
+    if what != "private key":
+        rest = _TOKEN.match(content, found.end())
+        return rest.end() if rest else found.end()
+    end = content.find(b"-----END ", found.end(), found.end() + _PEM_BYTES)
+    return content.find(b"-----", end + 9, end + 80) + 5 if end >= 0 else 0
 
 
 def secret_of(path: str, content: bytes) -> str | None:
@@ -224,7 +278,7 @@ def secret_of(path: str, content: bytes) -> str | None:
     ('in a folder for credentials', 'its name is that of a secret', None)
     """
     *folders, name = path.split("/")
-    if any(map(secret_folder, folders)):
+    if not SECRET_FOLDERS.isdisjoint(folders):
         return "in a folder for credentials"
     return "its name is that of a secret" if secret_name(name) else secret_in(content)
 

@@ -38,15 +38,8 @@ Reason = Literal[
 """Closed list of reasons; docs/loaders.md says what each means and what to do about it."""
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
-_OVERRIDABLE: tuple[Reason, ...] = (
-    "hidden",
-    "ignored",
-    "derived",
-    "secret",
-    "binary",
-    "too_large",
-    "outside",
-    "encoding",
+_OVERRIDABLE: tuple[Reason, ...] = get_args(
+    Literal["hidden", "ignored", "derived", "secret", "binary", "too_large", "outside", "encoding"]
 )
 """What `allow` may name. Behind every other reason there is nothing that could be read."""
 
@@ -97,7 +90,7 @@ class SourceSettings:
     # Office may take, which run in a process of their own, where the system has such limits.
     max_parser_bytes: int = 1_000_000_000
     max_parser_seconds: int = 60
-    # Threads: one reads and writes, the others index; None: two where there are two cores and much to do.
+    # Threads: one reads and writes, the others index; None: two where there are two cores.
     workers: int | None = None
 
     def __post_init__(self) -> None:
@@ -119,8 +112,6 @@ class SourceSettings:
 
     def check_whole(self, size: int) -> None:
         """Refuse to hold a file that is too large to be held."""
-        if size <= self.max_bytes and size <= self.max_whole_bytes:
-            return
         for name in ("max_bytes", "max_whole_bytes"):
             limit = getattr(self, name)
             if size > limit and not self.allows("too_large"):
@@ -179,7 +170,8 @@ class Refusal(Exception):  # noqa: N818 - never leaves the package: it becomes a
 
 # ---- ignores: Which names do .gitignore and .ignore files leave out?
 
-MAX_IGNORE_BYTES = 1_048_576
+MAX_IGNORE_BYTES = 262_144
+_MOST_CHARACTERS = 4_096  # of one rule; the longest path that a system has
 _MOST_STARS = 3  # `**` in one rule; each multiplies the ways to match a path
 
 
@@ -214,14 +206,11 @@ class IgnoreRules:
         rules = [rule for line in text.split("\n") if (rule := _rule(line.removesuffix("\r")))]
         groups = []
         for keeps, run in groupby(reversed(rules), key=lambda rule: rule[0]):
-            members = list(run)
-            groups.append(
-                _Group(
-                    keeps,
-                    _any_of([pattern for _, in_path, pattern in members if not in_path]),
-                    _any_of([pattern for _, in_path, pattern in members if in_path]),
-                )
-            )
+            names: list[str] = []
+            paths: list[str] = []
+            for _, in_path, pattern in run:
+                (paths if in_path else names).append(pattern)
+            groups.append(_Group(keeps, _any_of(names), _any_of(paths)))
         return cls(tuple(groups))
 
     def verdict(self, path: str) -> bool | None:
@@ -275,7 +264,7 @@ def glob_pattern(glob: str) -> str | None:
     """
     pieces: list[str] = []
     parts = re.sub(r"(?:\*\*/){2,}", "**/", glob).split("/")
-    if sum(part == "**" for part in parts) > _MOST_STARS:
+    if len(glob) > _MOST_CHARACTERS or sum(part == "**" for part in parts) > _MOST_STARS:
         return None
     for at, part in enumerate(parts):
         last = at == len(parts) - 1
@@ -289,10 +278,11 @@ def glob_pattern(glob: str) -> str | None:
                 return None
             pieces.append(name if last else name + "/")
     pattern = "(?:" + "".join(pieces) + ")"
-    try:
-        re.compile(pattern)
-    except re.error:
-        return None  # a reversed range such as [z-a]: it matches nothing
+    if "[" in glob:
+        try:
+            re.compile(pattern)
+        except re.error:
+            return None  # a reversed range such as [z-a]: it matches nothing
     return pattern
 
 
@@ -301,18 +291,18 @@ _TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|(\[[!^]?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\])|
 
 def _name_pattern(part: str) -> str | None:
     """One name of a path; None when a bracket or a backslash is left open."""
-    stars: list[str] = [""]
+    stars: list[list[str]] = [[]]
     at = 0
     while at < len(part):
         token = _TOKEN.match(part, at)
-        if token is None or (token[5] in ("[", "\\")):
+        if token is None or token[5] in ("[", "\\"):
             return None
         at = token.end()
         if token[2]:
-            stars.append("")
+            stars.append([])
         else:
-            stars[-1] += _one(token)
-    first, *rest = stars
+            stars[-1].append(_one(token))
+    first, *rest = map("".join, stars)
     if not rest:
         return first
     # Every star but the last takes the first fit; the last one is followed by what ends the name.

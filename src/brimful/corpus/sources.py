@@ -16,7 +16,6 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -25,7 +24,7 @@ from typing import Any, NamedTuple
 
 from blake3 import blake3
 
-from brimful.corpus.secrets import secret_folder, secret_name
+from brimful.corpus.secrets import SECRET_FOLDERS, secret_name
 from brimful.corpus.skips import MAX_IGNORE_BYTES, IgnoreRules, Skipped, SourceSettings, derived_folder, glob_pattern
 from brimful.errors import DocumentError, MissingPartError, install
 
@@ -41,22 +40,9 @@ _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://.")
 _KEY = itemgetter(0)
 
 
-class Place(NamedTuple):
-    """What a stat says about a file: if all of it is as before, the content is taken to be as before."""
-
-    size: int
-    mtime_ns: int
-    inode: int
-    device: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> Place:
-        """The four numbers of a stat."""
-        return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
-
-    def is_of(self, status: os.stat_result) -> bool:
-        """Whether a stat says the same."""
-        return self == (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+def stat_of(status: os.stat_result) -> tuple[int, int, int, int]:
+    """Size, time, inode and device of a file: if all are as before, the content is taken to be as before."""
+    return status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev
 
 
 class Found(NamedTuple):
@@ -68,16 +54,6 @@ class Found(NamedTuple):
     mtime_ns: int
     inode: int
     device: int
-
-    @property
-    def absolute(self) -> Path:
-        """The resolved file."""
-        return Path(self.location)
-
-    @property
-    def place(self) -> Place:
-        """The stat, to compare with what was stored."""
-        return Place(self.size, self.mtime_ns, self.inode, self.device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +99,7 @@ def walk(root: Root | str | os.PathLike[str], *, settings: SourceSettings | None
             yield Skipped("./", "secret", "a folder for credentials, or in one")
         else:
             yield from _Walk(root, settings).run()
-    elif not (root.path.name.isascii() or _is_utf8(root.path.name)):
+    elif not _is_utf8(root.path.name):
         yield _bad_name(root.path.name)
     elif _is_kept_secret(os.fspath(root.path.parent)) and not settings.allows("secret"):
         yield Skipped(root.path.name, "secret", "in a folder for credentials")
@@ -153,10 +129,8 @@ class _Walk:
         self.inside = self.root + "/"
         self.settings = settings
         self.seen: set[tuple[int, int]] = set()
-        self.entered: list[str] = []  # folders that are not among those yet: only where links lead to is compared
         self.excluded = IgnoreRules.parse("\n".join(settings.exclude)) if settings.exclude else None
         self.included = IgnoreRules.parse("\n".join(settings.include)) if settings.include else None
-        self.has_patterns = self.excluded is not None or self.included is not None
         self.rules: dict[str, _Rules] = {}  # of the folders that links lead to
         self.depth: int | None = None
         self.wanted: re.Pattern[str] | None = None
@@ -191,10 +165,11 @@ class _Walk:
     def _enter(self, prefix: str, absolute: str, rules: _Rules) -> _Folder | Skipped:
         try:
             entries = _listed(absolute or "/")
+            status = Path(absolute or "/").stat()
         except OSError as error:
             return _unreadable(prefix or "./", error)
         entries.sort(key=_KEY, reverse=True)
-        self.entered.append(absolute or "/")
+        self.seen.add((status.st_dev, status.st_ino))
         names = frozenset(map(_KEY, entries))
         return _Folder(prefix, absolute, entries, names, self._rules(prefix, absolute, rules, names))
 
@@ -232,18 +207,11 @@ class _Walk:
         above = target.rstrip("/") + "/"
         if f"{parent}/".startswith(above) or self.inside.startswith(above):
             return Skipped(path, "loop", "leads back to a folder above it")
-        if above.startswith(self.inside) or self._was_entered(status):
+        if above.startswith(self.inside) or (status.st_dev, status.st_ino) in self.seen:
             return Skipped(path, "link", "its files are listed where the folder lies")
         if not self.settings.allows("outside"):
             return Skipped(path, "outside", "a link that leads out of the root")
         return self._judged(path, target) or target
-
-    def _was_entered(self, status: os.stat_result) -> bool:
-        while self.entered:
-            with suppress(OSError):  # gone since
-                folder = Path(self.entered.pop()).stat()
-                self.seen.add((folder.st_dev, folder.st_ino))
-        return (status.st_dev, status.st_ino) in self.seen
 
     def _judged(self, path: str, target: str) -> Skipped | None:
         """Why a link is left out for where it leads: every name on the way from the root is looked at as if met there.
@@ -281,8 +249,7 @@ class _Walk:
         if self.wanted is not None and not self.wanted.fullmatch(path):
             return None
         name = entry.name
-        is_plain = not (parent.rules or self.has_patterns) and name.isascii() and not name.startswith(".")
-        skipped = None if is_plain else self._left_out(path, name, parent.rules)
+        skipped = self._left_out(path, name, parent.rules)
         if skipped is not None:
             return skipped
         absolute = f"{parent.absolute}/{name}"
@@ -304,9 +271,9 @@ class _Walk:
     def _left_out(self, path: str, name: str, rules: _Rules) -> Skipped | None:
         """What the name alone decides."""
         settings = self.settings
-        if not name.isascii() and not _is_utf8(name):
+        if not _is_utf8(name):
             return _bad_name(path)
-        if path.endswith("/") and secret_folder(name) and not settings.allows("secret"):
+        if path.endswith("/") and name in SECRET_FOLDERS and not settings.allows("secret"):
             return Skipped(path, "secret", "a folder for credentials")
         if name.startswith(".") and not settings.allows("hidden"):
             if not path.endswith("/") and secret_name(name) and not settings.allows("secret"):
@@ -348,7 +315,7 @@ def _names_any(rules: IgnoreRules, path: str) -> bool:
 def _file(path: str, absolute: str, status: os.stat_result, settings: SourceSettings) -> Found | Skipped:
     name = path[path.rfind("/") + 1 :]
     if not stat.S_ISREG(status.st_mode):
-        return Skipped(path, "special", f"a {_special(status.st_mode)}, not a regular file")
+        return Skipped(path, "special", "a FIFO, socket or device, not a regular file")
     if not settings.allows("secret") and secret_name(name):
         return Skipped(path, "secret", "its name is that of a secret")
     if "#" in name and _MEMBER.search(name):
@@ -357,22 +324,18 @@ def _file(path: str, absolute: str, status: os.stat_result, settings: SourceSett
         return Skipped(path, "binary", "its extension is that of a binary format")
     if status.st_size > settings.max_bytes and not settings.allows("too_large"):
         return Skipped(path, "too_large", f"{status.st_size} bytes, more than max_bytes = {settings.max_bytes}")
-    return Found(path, absolute, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+    return Found(path, absolute, *stat_of(status))
 
 
 def _is_kept_secret(folder: str) -> bool:
     """Whether a folder, or one above it, is for credentials."""
-    return any(map(secret_folder, Path(folder).parts))
+    return not SECRET_FOLDERS.isdisjoint(Path(folder).parts)
 
 
 def _listed(folder: str) -> list[tuple[str, os.DirEntry[str]]]:
     """What a folder holds by its names, those of folders and of links to them with a slash."""
-    try:
-        with os.scandir(folder) as scan:
-            return [(entry.name + "/" if entry.is_dir() else entry.name, entry) for entry in scan]
-    except OSError:  # of one of them, or of the folder itself
-        with os.scandir(folder) as scan:
-            return [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
+    with os.scandir(folder) as scan:
+        return [(entry.name + "/" if _leads_to_folder(entry) else entry.name, entry) for entry in scan]
 
 
 def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
@@ -408,24 +371,8 @@ def _unreadable(path: str, error: OSError) -> Skipped:
     return Skipped(path, "unreadable", error.strerror or type(error).__name__)
 
 
-def _special(mode: int) -> str:
-    for test, name in (
-        (stat.S_ISFIFO, "FIFO"),
-        (stat.S_ISSOCK, "socket"),
-        (stat.S_ISCHR, "character device"),
-        (stat.S_ISBLK, "block device"),
-    ):
-        if test(mode):
-            return name
-    return "special file"
-
-
 def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _bad_name(path: str) -> Skipped:

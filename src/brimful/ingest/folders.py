@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import marshal
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, overload
+from typing import NamedTuple, TypeGuard
 
 from brimful.corpus.documents import check_path
-from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, LongDocument, LongText, streamed_file
+from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, read_blocks, streamed
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found, Root, parts_of, root_of, walk
 from brimful.errors import DocumentError, StoreBusyError
@@ -31,9 +31,6 @@ from brimful.store.store import Named, Origins, Store, TakenError, is_folder
 from brimful.store.writing import Entry
 
 # ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
-
-_OPEN_FILES = 16_384
-"""So many that wait may be objects."""
 
 _KEEP = ("unreadable", "changing")
 """Reasons that may pass: what was stored of such a file stays."""
@@ -72,41 +69,39 @@ def _ingest(
     prefix, naming = _prefix(root), _named(store, root, label)
     report = Report(folder=naming.folder)
     known = store.origins(prefix)
-    elsewhere = [store.origins(each) for each in naming.own if each != prefix]
-    fresh = _Waiting(root)
     kept: set[str] = set()
+    elsewhere = [store.origins(each) for each in naming.own if each != prefix]
     own = {os.fspath(path) for path in store.own_files()}
-    for found in walk(root, settings=settings):
+
+    def is_fresh(found: Found | Skipped) -> TypeGuard[Found]:
         if isinstance(found, Found) and found.location in own:
-            report.skip(Skipped(found.path, "special", "part of the store itself"))
-        elif isinstance(found, Skipped):
+            found = Skipped(found.path, "special", "part of the store itself")
+        if isinstance(found, Skipped):
             report.skip(found)
             if found.reason in _KEEP:
                 # A folder's path ends with a slash and stands for all that is in it.
                 folder = found.path if found.path.endswith("/") else f"{found.path}/"
                 kept.update(name for name in known if name == found.path or name.startswith(folder))
-        elif naming.is_stored(found, known):
-            report.unchanged += 1
+            return False
+        if naming.is_stored(found, known):
             kept.add(found.path)
-        elif elsewhere and any(naming.is_stored(found, each) for each in elsewhere):
-            report.unchanged += 1
-        else:
-            fresh.append(found)
-    gone = {name: known[name] for name in known if name not in kept}
-    left = _rename(store, prefix, fresh, gone, report) if gone else fresh
-    reading = _Reading(store, gone, prefix, naming, settings, report, progress)
-    long: list[Found] = []
-    is_many = len(left) > _OPEN_FILES
-    batches = [_Waiting(root, batch, packed=is_many) for batch in batches_of(_without_long(left, long))]
-    del fresh, left
-    reading.take_in(batches)
-    for found in long:
-        reading.take_in_long(found)
+        elif not any(naming.is_stored(found, origins) for origins in elsewhere):
+            return True
+        report.unchanged += 1
+        return False
+
+    fresh: Iterable[Found] = filter(is_fresh, walk(root, settings=settings))
+    gone: dict[str, Origins] = {}
+    if known:
+        fresh = list(fresh)  # what is gone is known at the end of the walk
+        gone = {name: known[name] for name in known if name not in kept}
+        fresh = _rename(store, prefix, fresh, gone, report)
+    reading = _Reading(store, gone, prefix, naming, settings, report, progress or (lambda _: None))
+    reading.take_in(fresh)
     store.tidy()
-    given = reading.given
-    vanished = [path for origin in gone.values() for path in origin.paths if path not in given]
+    vanished = [path for origin in gone.values() for path in origin.paths if path not in reading.given]
     for name in sorted(gone):
-        if not any(path in given for path in gone[name].paths):
+        if not any(path in reading.given for path in gone[name].paths):
             report.note("removed", name)
     if vanished:
         store.remove_of(prefix, vanished)
@@ -114,7 +109,7 @@ def _ingest(
 
 
 def _without_long(found: Iterable[Found], long: list[Found]) -> Iterator[Found]:
-    """Files that can be held; those that can't are put into the list."""
+    """Files that can be held; the others are put into the list."""
     for each in found:
         if each.size <= LONG_BYTES:
             yield each
@@ -154,57 +149,65 @@ def preview(
     return report
 
 
+@dataclass
 class _Reading:
     """Files on their way into the store; long ones come when the others are in, one by one."""
 
-    def __init__(
-        self,
-        store: Store,
-        gone: dict[str, Origins],
-        prefix: str,
-        naming: _Naming,
-        settings: SourceSettings,
-        report: Report,
-        progress: Callable[[Found], None] | None,
-    ) -> None:
-        self._store, self._gone, self._prefix, self._naming = store, gone, prefix, naming
-        self._settings, self._report, self._progress = settings, report, progress
-        self._before = {path for origin in gone.values() for path in origin.paths}
-        self.given: set[str] = set()  # those of them that documents were stored under again
+    store: Store
+    gone: dict[str, Origins]
+    prefix: str
+    naming: _Naming
+    settings: SourceSettings
+    report: Report
+    progress: Callable[[Found], None]
+    skipped: list[Skipped] = field(default_factory=list)
+    given: set[str] = field(default_factory=set)  # paths of what is gone that documents were stored under again
 
-    def take_in(self, found: list[_Waiting]) -> None:
-        """Read and index files that can be held, in batches; with a thread beside where there is much to do.
+    def __post_init__(self) -> None:
+        self.before = {path for origin in self.gone.values() for path in origin.paths}
 
-        What was written is let go of.
-        """
-        batches = _Batches(found, self._file)
-        threads = threads_for(sum(waiting.size for waiting in found), workers=self._settings.workers)
-        with closing(taken_in(batches, self._settings, threads=threads)) as indexed:
-            for number, batch in enumerate(batches):
-                taken = self._written(batch, next(indexed))
-                for file, outcome in zip(batch, taken.outcomes, strict=True):
-                    self._tell(file.found)
+    def take_in(self, found: Iterable[Found]) -> None:
+        """Read and index files in batches, with a thread beside where there is a second core; long ones at the end."""
+        long: list[Found] = []
+        batches = batches_of(map(self._file, _without_long(found, long)))
+        threads = threads_for(workers=self.settings.workers)
+        with closing(taken_in(batches, self.settings, threads=threads)) as indexed:
+            for batch, taken in indexed:
+                written = self._written(batch, taken)
+                for file, outcome in zip(batch, written.outcomes, strict=True):
+                    self.progress(file.found)
                     self._note(file.found, outcome)
-                is_changed = taken.prepared is not None
-                del taken, batch  # what was written is let go of before the next batch is made
-                batches.forget(number)
+                is_changed = written.prepared is not None
+                del written, taken  # before the next batch is made
                 if is_changed:
-                    self._store.tidy()
+                    self.store.tidy()
+        for each in long:
+            self.take_in_long(each)
+        for skipped in self.skipped:
+            self.report.skip(skipped)
 
     def take_in_long(self, found: Found) -> None:
         """Store a file that is not held; one that does not hold still keeps what was stored of it."""
-        self._tell(found)
-        file = self._file(found)
-        text = streamed_file(found, settings=self._settings)
-        if isinstance(text, LongText):
-            refusal = self._add_long(file, text)
-            skipped = [refusal.at(found.path)] if refusal is not None else []
-            self._note(found, Outcome([] if skipped else [file.folder + text.path], skipped))
-        elif isinstance(text, Skipped):
-            self._note(found, Outcome([], [text]))
-        else:
-            taken = self._written([file], index_batch([file], self._settings))
-            self._note(found, taken.outcomes[0])
+        self.progress(found)
+        for _ in range(ATTEMPTS):
+            try:
+                outcome = self._add_long(self._file(found))
+                break
+            except Refusal as refusal:
+                outcome = Outcome([], [refusal.at(found.path)])
+                if refusal.reason != "changing":
+                    break
+        self._note(found, outcome)
+
+    def _add_long(self, file: File) -> Outcome:
+        found = file.found
+        document = streamed(
+            found.path, lambda: read_blocks(found), folder=file.folder, time=time_of(found), settings=self.settings
+        )
+        if document is None:
+            return self._written([file], index_batch([file], self.settings)).outcomes[0]
+        self.store.add([Entry(document, rule=document.rule, origin=file.origin, stamp=stamp_of(found))])
+        return Outcome([document.path], [])
 
     def _written(self, batch: Sequence[File], taken: Taken) -> Taken:
         """Commit a batch, without the files whose names are those of texts that were stored meanwhile."""
@@ -212,118 +215,28 @@ class _Reading:
         left, last = list(batch), taken
         while last.prepared is not None:
             try:
-                self._store.write(last.prepared, own=self._naming.own)
+                self.store.write(last.prepared, own=self.naming.own)
             except TakenError as error:
                 lost = [file for file in left if error.paths.intersection(outcomes[file.origin].paths)]
                 outcomes.update((file.origin, _lost(file)) for file in lost)
                 left = [file for file in left if file not in lost]
-                last = index_batch(left, self._settings)
+                last = index_batch(left, self.settings)
                 outcomes.update(zip((file.origin for file in left), last.outcomes, strict=True))
             else:
                 break
         return Taken([outcomes[file.origin] for file in batch], last.prepared)
 
-    def _add_long(self, file: File, text: LongText) -> Refusal | None:
-        for _ in range(ATTEMPTS):
-            try:
-                document = LongDocument.of(file.folder + text.path, text, time=time_of(file.found))
-                self._store.add([Entry(document, rule=text.rule, origin=file.origin, stamp=stamp_of(file.found))])
-            except Refusal as refusal:
-                last = refusal
-                if refusal.reason != "changing":
-                    break
-            else:
-                return None
-        return last
-
-    def _tell(self, found: Found) -> None:
-        if self._progress:
-            self._progress(found)
-
     def _file(self, found: Found) -> File:
-        return File(found, self._naming.folder, f"{self._prefix}{found.path}")
+        return File(found, self.naming.folder, f"{self.prefix}{found.path}")
 
     def _note(self, found: Found, outcome: Outcome) -> None:
         if outcome.paths:
-            self._report.note("changed" if found.path in self._gone else "added", found.path)
-        for skipped in outcome.skipped:
-            self._report.skip(skipped)
-            if skipped.reason in _KEEP:
-                self._gone.pop(found.path, None)
-        if self._before:
-            self.given.update(self._before.intersection(outcome.paths))
-
-
-class _Waiting:
-    """Files that wait to be read; many are packed: as objects a million of them would take half a gigabyte."""
-
-    def __init__(self, root: Root, found: Iterable[Found] = (), *, packed: bool = False) -> None:
-        self._above = f"{root.path.as_posix().rstrip('/')}/"
-        self._packed: list[bytes] = []
-        self._open: list[Found] = []
-        self._count = 0
-        self.size = 0  # of all of them, in bytes
-        for each in found:
-            self.append(each)
-        if packed:
-            self._pack()
-
-    def append(self, found: Found) -> None:
-        """Let one more wait."""
-        self._open.append(found)
-        self._count += 1
-        self.size += found.size
-        if len(self._open) == _OPEN_FILES:
-            self._pack()
-
-    def _pack(self) -> None:
-        above = self._above
-        some = [(path, None if place == above + path else place, *stat) for path, place, *stat in self._open]
-        self._packed.append(marshal.dumps(some))
-        self._open = []
-
-    def clear(self) -> None:
-        """Let none wait any more."""
-        self._packed, self._open = [], []
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[Found]:
-        above = self._above
-        for some in map(marshal.loads, self._packed):  # some at a time
-            for path, location, *stat in some:
-                yield Found(path, above + path if location is None else location, *stat)
-        yield from self._open
-
-
-class _Batches(Sequence[list[File]]):
-    """Batches of files; what is said of each file is made when its batch is asked for."""
-
-    def __init__(self, found: list[_Waiting], file: Callable[[Found], File]) -> None:
-        self._found, self._file = found, file
-        self._made: dict[int, list[File]] = {}  # those that are being taken in: they are asked for twice
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    @overload
-    def __getitem__(self, at: int) -> list[File]: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[list[File]]: ...
-
-    def __getitem__(self, at: int | slice) -> list[File] | list[list[File]]:
-        if isinstance(at, slice):
-            return [self[each] for each in range(*at.indices(len(self)))]
-        if at not in self._made:
-            self._made[at] = [self._file(each) for each in self._found[at]]
-        return self._made[at]
-
-    def forget(self, at: int) -> None:
-        """Let go of a batch that was written."""
-        self._found[at].clear()
-        self._made.pop(at, None)
+            self.report.note("changed" if found.path in self.gone else "added", found.path)
+        self.skipped += outcome.skipped
+        if any(skipped.reason in _KEEP for skipped in outcome.skipped):
+            self.gone.pop(found.path, None)
+        if self.before:
+            self.given.update(self.before.intersection(outcome.paths))
 
 
 def _rename(store: Store, prefix: str, fresh: Iterable[Found], gone: dict[str, Origins], report: Report) -> list[Found]:
@@ -377,11 +290,7 @@ class _Naming(NamedTuple):
         stored = known.get(found.path)
         if stored is None or stored.stamp != stamp_of(found):
             return False
-        name = self.folder + found.path
-        for path in stored.paths:  # noqa: SIM110  (one as a rule: `all` takes four times as long)
-            if not path.startswith(name):
-                return False
-        return True
+        return all(path.startswith(self.folder + found.path) for path in stored.paths)
 
 
 def _named(store: Store, root: Root, label: str | None) -> _Naming:
@@ -480,27 +389,6 @@ _TICK_MS = 500
 """How often `changes` says that nothing happened."""
 
 
-def watch(
-    roots: Iterable[Root | str | Path],
-    on_change: Callable[[frozenset[Path]], None],
-    *,
-    stop: threading.Event,
-    debounce_ms: int = _DEBOUNCE_MS,
-    poll: bool = False,
-    ignore: Iterable[Path] = (),
-) -> None:
-    """Call `on_change` with the changed paths below the roots, gathered for a moment, until `stop` is set.
-
-    Hidden files and folders are passed over, and whatever lies below `ignore`: a store kept inside a root must not
-    wake its own watcher. `poll` compares listings instead of asking the system, for network file systems. A file
-    that is watched by itself is seen again after an editor has replaced it, since its folder is watched.
-    The paths only say where to look: what was added, changed or removed is for the next walk to tell.
-    """
-    for paths in changes(roots, stop=stop, debounce_ms=debounce_ms, poll=poll, ignore=ignore):
-        if paths:
-            on_change(paths)
-
-
 def changes(
     roots: Iterable[Root | str | Path],
     *,
@@ -509,8 +397,12 @@ def changes(
     poll: bool = False,
     ignore: Iterable[Path] = (),
 ) -> Iterator[frozenset[Path]]:
-    """The same as an iterator. It gives an empty set twice a second when nothing happens; the first set of all says
-    that the watch has begun.
+    """The changed paths below the roots, gathered for a moment, until `stop` is set.
+
+    An empty set comes twice a second when nothing happens; the first set of all says that the watch has begun.
+    Hidden files and folders are passed over, and whatever lies below `ignore`: a store kept inside a root must not
+    wake its own watcher. `poll` compares listings instead of asking the system, for network file systems. A file
+    that is watched by itself is seen again after an editor has replaced it, since its folder is watched.
     """
     import watchfiles
 
@@ -574,45 +466,24 @@ def watch_into(
     root_of(place)  # a place that never was is the caller's mistake
     last: Report | None = None
     while not stop.is_set():
-        try:
-            for report in _looks(store, place, settings, stop, debounce_ms, poll=poll):
-                if last is None or _tells(report, last):
-                    yield report
-                last = report
-        except (DocumentError, FileNotFoundError):
-            pass  # the place is gone for now
+        with suppress(DocumentError, FileNotFoundError):  # the place is gone for now
+            root = root_of(place)
+            noticed = changes([root], stop=stop, debounce_ms=debounce_ms, ignore=store.own_files())
+            is_due = True
+            for changed in (frozenset[Path](),) if poll else noticed:
+                if is_due or changed:
+                    is_due = False
+                    try:
+                        report = ingest(store, place, settings=settings, wait_seconds=0)
+                    except StoreBusyError:  # another process writes
+                        is_due = True
+                        continue
+                    if last is None or _tells(report, last):
+                        yield report
+                    last = report
+                if not root.path.exists():
+                    break
         stop.wait(_LOOK_SECONDS)
-
-
-def _looks(
-    store: Store,
-    place: str | os.PathLike[str],
-    settings: SourceSettings | None,
-    stop: threading.Event,
-    debounce_ms: int,
-    *,
-    poll: bool,
-) -> Iterator[Report]:
-    """A look at the place at the beginning and after every change, until it is gone; when polling, one look."""
-    root = root_of(place)
-    noticed = changes([root], stop=stop, debounce_ms=debounce_ms, ignore=store.own_files())
-    is_due = True
-    for changed in (frozenset[Path](),) if poll else noticed:
-        if is_due or changed:
-            report = _brought_up(store, place, settings)
-            is_due = report is None
-            if report is not None:
-                yield report
-        if not root.path.exists():
-            return
-
-
-def _brought_up(store: Store, place: str | os.PathLike[str], settings: SourceSettings | None) -> Report | None:
-    """What a look at the place did; None where another process was writing and it must be repeated."""
-    try:
-        return ingest(store, place, settings=settings, wait_seconds=0)
-    except StoreBusyError:
-        return None
 
 
 def _tells(report: Report, last: Report) -> bool:

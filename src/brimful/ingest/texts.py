@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from posixpath import normpath
 from typing import IO, BinaryIO
+from unicodedata import normalize
 
 from brimful.corpus.documents import Document, check_path
 from brimful.corpus.loaders import Loaded, load
-from brimful.corpus.reading import BLOCK_BYTES, LONG_BYTES, LongDocument, LongText, given, stream_blocks, streamed
+from brimful.corpus.reading import BLOCK_BYTES, LONG_BYTES, LongDocument, stream_blocks, streamed
 from brimful.corpus.secrets import check_secret, secret_of
 from brimful.corpus.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.errors import DocumentError
 from brimful.ingest import Report
+from brimful.ingest.workers import entry_of
 from brimful.store.store import Store, folder_above
 from brimful.store.writing import Entry
 from brimful.text.kinds import kind_of
@@ -39,14 +42,14 @@ def add_text(
     """
     settings = settings or SourceSettings()
     _check_free(store, path, store.roots())
-    content = given(path, text).content
+    content = text.encode("utf-8", "backslashreplace")  # a lone surrogate is written out as its escape
     secret = None if settings.allows("secret") else secret_of(path, content)
     if secret:
         return Report(skipped=[Skipped(path, "secret", secret)])
     document: Document | LongDocument
     if len(content) > LONG_BYTES:
-        long = LongText(path, *kind_of(path, content), "utf-8", partial(_slices, content))
-        document = LongDocument.of(path, long, time=time)
+        kind, language = kind_of(path, content)
+        document = LongDocument.of(path, lambda: _again(io.BytesIO(content)), kind=kind, language=language, time=time)
     else:
         document = Document(path, content, time=time)
     return _put(store, [Entry(document, title=title)])
@@ -97,30 +100,14 @@ def _entries(
     path: str, spool: IO[bytes], size: int, time: int | None, settings: SourceSettings
 ) -> tuple[list[Entry], list[Skipped]]:
     """The documents of a stream, and what is left out."""
-    long = streamed(path, partial(_again, spool), settings=settings) if size > LONG_BYTES else None
-    if isinstance(long, LongText):
-        return [Entry(LongDocument.of(path, long, time=time), rule=long.rule)], []
-    if isinstance(long, Skipped):
-        return [], [long]
+    long = streamed(path, lambda: _again(spool), time=time, settings=settings) if size > LONG_BYTES else None
+    if long is not None:
+        return [Entry(long, rule=long.rule)], []
     settings.check_whole(size)
     loaded = load(path, b"".join(_again(spool)), settings=settings)
-    entries = [
-        Entry(
-            Document(
-                each.path,
-                each.content,
-                time=each.time if each.time is not None else time,
-                kind=each.kind,
-                language=each.language,
-            ),
-            rule=each.rule,
-            title=each.title,
-            source_map=each.source_map,
-        )
-        for each in loaded
-        if isinstance(each, Loaded)
+    return [entry_of(each, time=time) for each in loaded if isinstance(each, Loaded)], [
+        each for each in loaded if isinstance(each, Skipped)
     ]
-    return entries, [each for each in loaded if isinstance(each, Skipped)]
 
 
 def _put(store: Store, entries: Sequence[Entry]) -> Report:
@@ -143,12 +130,17 @@ def _put(store: Store, entries: Sequence[Entry]) -> Report:
 
 def _check_free(store: Store, path: str, roots: Mapping[str, str]) -> None:
     check_path(path)
+    scheme, sign, rest = path.rpartition("://")
+    normal = scheme + sign + normalize("NFC", normpath(rest)).removeprefix("/" if rest.startswith("//") else "")
+    if path != normal or ".." in rest.split("/") or rest == ".":
+        raise DocumentError(f"{path!r:.200} is not a name in its normal form, such as {normal!r:.200}; rename the text")
     if roots and store.owner(path):  # whose, and where, is not told to whoever sent the text
         raise DocumentError(
             f"{path!r} is the document of a file in an added folder; give the text another path, "
             "or change the file and add the folder again"
         )
-    if folder_above(roots, path) is not None:
+    folded = {place: normalize("NFC", folder).casefold() for place, folder in roots.items()}
+    if folder_above(folded, path.casefold()) is not None:
         raise DocumentError(
             f"{path!r} would be a name in an added folder, which names its own files; give the text another path"
         )
@@ -168,11 +160,6 @@ def _again(spool: IO[bytes]) -> Iterator[bytes]:
     spool.seek(0)
     while block := spool.read(BLOCK_BYTES):
         yield block
-
-
-def _slices(content: bytes) -> Iterator[bytes]:
-    for start in range(0, len(content), BLOCK_BYTES):
-        yield content[start : start + BLOCK_BYTES]
 
 
 def _forget_members(store: Store, path: str, count: int) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from blake3 import blake3
 
@@ -24,9 +24,6 @@ from brimful.store.writing import (
     lay_out,
     together,
 )
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 # ---- batches: How does a batch of files become documents that only have to be written down?
 
@@ -54,9 +51,9 @@ class Taken:
     prepared: Prepared | None  # None where no file gave a document
 
 
-def batches_of(found: Iterable[Found]) -> Iterator[list[Found]]:
+def batches_of(files: Iterable[File]) -> Iterator[list[File]]:
     """Files together up to about the size of a segment."""
-    return together(found, attrgetter("size"), limit=SEGMENT_BYTES)
+    return together(files, lambda file: file.found.size, limit=SEGMENT_BYTES)
 
 
 def index_batch(files: Iterable[File], settings: SourceSettings) -> Taken:
@@ -82,24 +79,29 @@ def _taken(file: File, settings: SourceSettings) -> tuple[list[Entry], list[Skip
     """The documents of a file, and what is left out of it; whatever goes wrong costs this file, never the batch."""
     try:
         loaded = load_file(file.found, settings=settings)
-        entries = [_entry_of(each, file) for each in loaded if isinstance(each, Loaded)]
+        origin, stamp, time = file.origin, stamp_of(file.found), time_of(file.found)
+        entries = [
+            entry_of(each, time=time, folder=file.folder, origin=origin, stamp=stamp)
+            for each in loaded
+            if isinstance(each, Loaded)
+        ]
     except InputError as error:
         return [], [Skipped(file.found.path, "malformed", f"{error}"[:300])]
     return entries, [each for each in loaded if isinstance(each, Skipped)]
 
 
-def _entry_of(loaded: Loaded, file: File) -> Entry:
-    """A document of a file, ready to be stored."""
-    time = loaded.time if loaded.time is not None and is_time(loaded.time) else time_of(file.found)
-    document = Document(
-        file.folder + loaded.path, loaded.content, time=time, kind=loaded.kind, language=loaded.language
-    )
+def entry_of(
+    loaded: Loaded, *, time: int | None, folder: str = "", origin: str | None = None, stamp: str | None = None
+) -> Entry:
+    """A document ready to be stored; its time is its own where it has one."""
+    own = loaded.time if loaded.time is not None and is_time(loaded.time) else time
+    document = Document(folder + loaded.path, loaded.content, time=own, kind=loaded.kind, language=loaded.language)
     return Entry(
         document,
         rule=loaded.rule,
         title=loaded.title,
-        origin=file.origin,
-        stamp=stamp_of(file.found),
+        origin=origin,
+        stamp=stamp,
         source_map=loaded.source_map,
         content_hash=blake3(loaded.content).digest(),  # while it is in the processor's cache
     )
@@ -122,32 +124,27 @@ def stamp_of(found: Found) -> str:
 # two a batch is indexed: kernels, compression and most of NumPy, which all let go of the interpreter's lock. Results
 # come in the order of the batches, so nobody can tell how many threads made them.
 
-_WORTH_BYTES = 16 << 20
-"""From so much to read on there is more than one batch."""
+
+def threads_for(*, workers: int | None) -> int:
+    """How many threads index beside this one: by the cores that there are, unless the caller says."""
+    return workers - 1 if workers is not None else int(cores() > 1)
 
 
-def threads_for(size: int, *, workers: int | None) -> int:
-    """How many threads index so many bytes beside this one: by the cores that there are, unless the caller says."""
-    if workers is not None:
-        return workers - 1
-    return 1 if size > _WORTH_BYTES and cores() > 1 else 0
-
-
-def taken_in(batches: Iterable[Sequence[File]], settings: SourceSettings, *, threads: int) -> Generator[Taken]:
-    """What became of each batch; with threads, the next ones are read while one is indexed."""
+def taken_in(
+    batches: Iterable[list[File]], settings: SourceSettings, *, threads: int
+) -> Generator[tuple[list[File], Taken]]:
+    """Each batch with what became of it; with threads, the next ones are read while one is indexed."""
     if not threads:
-        yield from (index_batch(batch, settings) for batch in batches)
+        yield from ((batch, index_batch(batch, settings)) for batch in batches)
         return
-    from concurrent.futures import ThreadPoolExecutor  # where nothing has changed, nobody needs it
-
-    waiting: deque[tuple[list[Outcome], Future[Prepared] | None]] = deque()
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="brimful-index")
+    waiting: deque[tuple[list[File], list[Outcome], Future[Prepared] | None]] = deque()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="brimful-index")  # starts with the first batch
     try:
         for batch in batches:
             outcomes, entries = _read(batch, settings)
             outlines = lay_out(entries)
             del entries
-            waiting.append((outcomes, pool.submit(index, outlines) if outlines.rows else None))
+            waiting.append((batch, outcomes, pool.submit(index, outlines) if outlines.rows else None))
             if len(waiting) > threads:
                 yield _finished(*waiting.popleft())
         while waiting:
@@ -156,5 +153,7 @@ def taken_in(batches: Iterable[Sequence[File]], settings: SourceSettings, *, thr
         pool.shutdown(cancel_futures=True)
 
 
-def _finished(outcomes: list[Outcome], prepared: Future[Prepared] | None) -> Taken:
-    return Taken(outcomes, None if prepared is None else prepared.result())
+def _finished(
+    batch: list[File], outcomes: list[Outcome], prepared: Future[Prepared] | None
+) -> tuple[list[File], Taken]:
+    return batch, Taken(outcomes, None if prepared is None else prepared.result())

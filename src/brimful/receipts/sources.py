@@ -219,14 +219,15 @@ class Files:
                 "malformed", f"made from its file by the rule {document.rule!r}: no byte of it stands there as it is"
             )
         # By the file's size, which the receipt does not state.
-        settings = SourceSettings(allow=_ALLOWED, max_bytes=max(SourceSettings().max_bytes, 4 * found.size))
+        allow = _ALLOWED[1:] if "masked" in document.rule.split(":") else _ALLOWED
+        settings = SourceSettings(allow=allow, max_bytes=max(SourceSettings().max_bytes, 4 * found.size))
         readings = _decoded(_raw(found, settings), document) if is_text else self._converted(found, document, settings)
         content, rule, language = _best(readings, document)
         return Source([content], document.time, "unchecked", rule, language)
 
     def _converted(self, found: Found, document: CitedDocument, settings: SourceSettings) -> Iterator[_As]:
         """Nothing where the file no longer has such a document; a failed conversion is a Refusal."""
-        _, _, encoding = document.rule.partition(":")
+        _, _, encoding = document.rule.rpartition(":")
         for name in (None, encoding) if encoding else (None,):
             for each in self._loaded(found, name, settings):
                 if isinstance(each, Loaded) and each.path == document.path:
@@ -247,7 +248,7 @@ def _raw(found: Found, settings: SourceSettings) -> bytes:
     raw = read(found, settings=settings)
     if isinstance(raw, Skipped):
         raise Refusal(raw.reason, raw.detail)
-    return raw.content
+    return raw
 
 
 def _best(readings: Iterable[_As], document: CitedDocument) -> _As:

@@ -11,7 +11,7 @@ import numpy as np
 from blake3 import blake3
 
 from brimful.corpus.documents import Document
-from brimful.corpus.reading import LongDocument, same_again
+from brimful.corpus.reading import LongDocument
 from brimful.index.build import (
     GAP,
     Extent,
@@ -414,7 +414,7 @@ def _content_hash(document: Document | LongDocument) -> bytes:
 def pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
     """A document's extents, read as they are needed where it is too long to hold."""
     if isinstance(document, LongDocument):
-        return extents_from(same_again(document))
+        return extents_from(document.blocks())
     return extents_of(document.content)
 
 

@@ -9,7 +9,7 @@ def test_a_credential_is_refused_with_all_that_came_along(client, engine):
     """Status 422 with its own code; nothing of the request is stored, and the answer shows no credential."""
     texts = [{"path": "plain.md", "text": "Tea at four."}, {"path": "notes.md", "text": KEY}]
     answer = client.post("/v1/documents", json={"documents": texts})
-    assert "AWS access key" in problem(answer, 422, "input.secret")
+    assert "AWS token" in problem(answer, 422, "input.secret")
     assert KEY[6:] not in answer.text
     assert engine.length("plain.md") is None
 

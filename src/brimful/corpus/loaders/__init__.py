@@ -12,63 +12,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
 from brimful.corpus.encodings import SNIFF_BYTES, decode, looks_binary
 from brimful.corpus.loaders.box import boxed
-from brimful.corpus.loaders.loaded import Loaded, Origin, SourceMap, load_text, text_in
-from brimful.corpus.loaders.messages import conversations, load_chat, load_message, split_mailbox
+from brimful.corpus.loaders.loaded import Loaded, Origin, SourceMap
+from brimful.corpus.loaders.messages import conversations, load_chat, split_mailbox
 from brimful.corpus.loaders.packed import unpack
 from brimful.corpus.reading import read
-from brimful.corpus.secrets import secret_in
+from brimful.corpus.secrets import mask_examples
 from brimful.corpus.skips import Refusal, Skipped, SourceSettings
 from brimful.corpus.sources import Found
 from brimful.text.kinds import kind_of
 
 __all__ = ["Loaded", "Origin", "SourceMap", "is_streamable", "load", "load_file"]
 
-_Loader = Callable[[str, bytes, SourceSettings], Iterator[Loaded]]
-
-
-def _later(family: str, name: str) -> _Loader:
-    """A loader whose module is read with its first file: most corpora have few formats, and a question has none."""
-
-    def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-        loader: _Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
-        return loader(path, raw, settings)
-
-    return load_one
-
-
-def _boxed(family: str, name: str) -> _Loader:
-    """The same in a process of its own: see `brimful.corpus.loaders.box`."""
-
-    def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-        return boxed(family, name)(path, raw, settings)
-
-    return load_one
-
-
-_load_html, _load_pdf, _load_office, _load_zip = (
-    _later("html", "load_html"),
-    _boxed("office", "load_pdf"),
-    _boxed("office", "load_office"),
-    _boxed("office", "load_zip"),
-)
+_Loader = tuple[str, str]  # a module of this package and its function: read with the first file of the format
+_TEXT: _Loader = ("loaded", "load_text")
+_HTML_PAGE: _Loader = ("html", "load_html")
+_PDF_FILE: _Loader = ("office", "load_pdf")
+_ZIP_FILE: _Loader = ("office", "load_zip")
 _LOADERS: dict[str, _Loader] = {
-    extension: loader
-    for loader, extensions in (
-        (_load_html, "html htm xhtml shtml"),
-        (_load_pdf, "pdf"),
-        (_load_office, "docx pptx xlsx docm pptm xlsm"),
-        (_boxed("html", "load_epub"), "epub"),
-        (_later("html", "load_notebook"), "ipynb"),
-        (_later("messages", "load_message"), "eml"),
-    )
-    for extension in extensions.split()
+    **dict.fromkeys(("html", "htm", "xhtml", "shtml"), _HTML_PAGE),
+    **dict.fromkeys(("docx", "pptx", "xlsx", "docm", "pptm", "xlsm"), ("office", "load_office")),
+    "pdf": _PDF_FILE,
+    "epub": ("html", "load_epub"),
+    "ipynb": ("html", "load_notebook"),
+    "eml": ("messages", "load_message"),
 }
+_BOXED = ("load_pdf", "load_office", "load_zip", "load_epub", "load_message")
+"""Parsers that can't be trusted with every file."""
 _PACKED = ("gz", "bz2", "xz", "zst")
 """One compressed text each: manual pages, logs."""
 _MAILBOXES = ("mbox", "mbx")
@@ -97,58 +73,66 @@ def _load(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skip
     if _extension(path) in _PACKED:
         return _unpacked(path, raw, settings)
     if _is_mailbox(path, raw):
-        return _mailbox(path, raw, settings)
+        messages = (partial(_run, ("messages", "load_message"), each, settings) for each in split_mailbox(raw))
+        return list(_numbered(path, messages, settings))
     loader = _loader(path, raw)
-    if loader is load_text and _may_be_chat(path, raw):
-        chats = _chats(path, raw, settings)
-        if chats:
-            return chats
-    if loader is load_text:
-        return [_text(path, raw, settings)]
-    return list(_guarded(path, partial(loader, path, raw, settings), settings))
+    if loader is _TEXT and _may_be_chat(path, raw):
+        decoded = decode(raw, encoding=settings.encoding)
+        chats = (partial(load_chat, chat, decoded.rule, settings) for chat in conversations(decoded.content.decode()))
+        with suppress(ValueError, RecursionError):  # no export after all: stored as it is
+            if found := list(_numbered(path, chats, settings)):
+                return found
+    return list(_guarded(path, partial(_run, loader, raw, settings), settings))
 
 
-def _text(path: str, raw: bytes, settings: SourceSettings) -> Loaded | Skipped:
-    """What nearly every file becomes; the same as `_guarded` would say."""
-    try:
-        loaded = text_in(path, raw, settings)
-    except Refusal as refusal:
-        return refusal.at(path)
-    secret = None if settings.allows("secret") else secret_in(loaded.content)
-    return Skipped(path, "secret", secret) if secret else loaded
+def _run(loader: _Loader, raw: bytes, settings: SourceSettings, path: str) -> Iterable[Loaded]:
+    """What a loader makes of a file, in the box where its parser can't be trusted."""
+    family, name = loader
+    if name in _BOXED:
+        return boxed(family, name, path, raw, settings)
+    made: Iterable[Loaded] = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)(path, raw, settings)
+    return made
+
+
+def _masked(loaded: Loaded, settings: SourceSettings) -> Loaded | Skipped:
+    """A document without credentials: examples masked, with a rule that says so; left out for any other."""
+    if settings.allows("secret"):
+        return loaded
+    content, secret = mask_examples(loaded.content, kind=loaded.kind)
+    if secret:
+        return Skipped(loaded.path, "secret", secret)
+    if content is loaded.content:
+        return loaded
+    return replace(loaded, content=content, rule=f"masked:{loaded.rule}", is_verbatim=False)
 
 
 def load_file(found: Found, *, settings: SourceSettings | None = None) -> list[Loaded | Skipped]:
     """Read and load one file; a binary that no loader claims costs one block."""
     settings = settings or SourceSettings()
     raw = read(found, settings=settings, refuse=partial(_refuse, found.path, settings))
-    return [raw] if isinstance(raw, Skipped) else load(found.path, raw.content, settings=settings)
+    return [raw] if isinstance(raw, Skipped) else load(found.path, raw, settings=settings)
 
 
 def is_streamable(path: str, head: bytes) -> bool:
     """Whether a file that begins so is stored as it is, so that it may be read in blocks if it is valid UTF-8."""
-    is_text = _extension(path) not in _PACKED and _loader(path, head) is load_text and not _is_mailbox(path, head)
+    is_text = _extension(path) not in _PACKED and _loader(path, head) is _TEXT and not _is_mailbox(path, head)
     return is_text and not looks_binary(head) and not _may_be_chat(path, head)
 
 
 def _unpacked(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
-    """What a compressed file holds, as if it were not compressed; an archive in it is none of ours."""
+    """The documents of a compressed file, as if it were not compressed; an archive in it is left out."""
     packing = _extension(path)
     inner = path[: -len(packing) - 1]
     if _extension(inner) in ("tar", *_PACKED):
         return [Skipped(path, "binary", f"an archive: a .{_extension(inner)} inside of a .{packing}")]
-    try:
-        content = unpack(packing, raw, settings)
-    except Refusal as refusal:
-        return [refusal.at(path)]
-    found: list[Loaded | Skipped] = []
-    for each in _load(inner, content, settings):
-        own = path + each.path[len(inner) :]
-        if isinstance(each, Loaded):
-            found.append(replace(each, path=own, rule=f"{packing}:{each.rule}", is_verbatim=False))
-        else:
-            found.append(replace(each, path=own))
-    return found
+    items = (
+        replace(item, path=path + item.path[len(inner) :])
+        for item in _load(inner, unpack(packing, raw, settings), settings)
+    )
+    return [
+        replace(item, rule=f"{packing}:{item.rule}", is_verbatim=False) if isinstance(item, Loaded) else item
+        for item in items
+    ]
 
 
 def _is_mailbox(path: str, raw: bytes) -> bool:
@@ -167,10 +151,10 @@ def _loader(path: str, raw: bytes) -> _Loader:
     if known is not None:
         return known
     if raw.startswith(_PDF):
-        return _load_pdf
+        return _PDF_FILE
     if raw.startswith(_ZIP):
-        return _load_zip
-    return _load_html if _HTML.match(raw) and kind_of(path, raw[:SNIFF_BYTES]) == ("prose", "html") else load_text
+        return _ZIP_FILE
+    return _HTML_PAGE if _HTML.match(raw) and kind_of(path, raw[:SNIFF_BYTES]) == ("prose", "html") else _TEXT
 
 
 def _refuse(path: str, settings: SourceSettings, head: bytes) -> None:
@@ -183,12 +167,13 @@ def _refuse(path: str, settings: SourceSettings, head: bytes) -> None:
         raise Refusal("binary", "its first bytes are those of a binary format")
 
 
-def _guarded(path: str, call: Callable[[], Iterable[Loaded]], settings: SourceSettings) -> Iterator[Loaded | Skipped]:
+def _guarded(
+    path: str, call: Callable[[str], Iterable[Loaded]], settings: SourceSettings
+) -> Iterator[Loaded | Skipped]:
     """Documents without secrets; a failure becomes a skip."""
     try:
-        for loaded in call():
-            secret = None if settings.allows("secret") else secret_in(loaded.content)
-            yield Skipped(loaded.path, "secret", secret) if secret else loaded
+        for loaded in call(path):
+            yield _masked(loaded, settings)
     except Exception as error:  # noqa: BLE001 - parsers of foreign formats raise anything on hostile bytes
         yield _failed(path, error)
 
@@ -200,34 +185,12 @@ def _failed(path: str, error: Exception) -> Skipped:
     return Skipped(path, "malformed", f"{type(error).__name__}: {error}"[:300])
 
 
-def _mailbox(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
-    messages = (partial(load_message, raw=message, settings=settings) for message in split_mailbox(raw))
-    try:
-        return list(_numbered(path, messages, settings))
-    except Refusal as refusal:
-        return [refusal.at(path)]
-
-
-def _chats(path: str, raw: bytes, settings: SourceSettings) -> list[Loaded | Skipped]:
-    """The conversations of an export; nothing when the file is no export after all, and is stored as it is."""
-    decoded = decode(raw, encoding=settings.encoding)
-    chats = (
-        partial(load_chat, chat=chat, rule=decoded.rule, settings=settings)
-        for chat in conversations(decoded.content.decode())
-    )
-    try:
-        return list(_numbered(path, chats, settings))
-    except (ValueError, RecursionError):
-        return []
-
-
 def _numbered(
     path: str, members: Iterable[Callable[[str], Iterable[Loaded]]], settings: SourceSettings
 ) -> Iterator[Loaded | Skipped]:
-    """Name and load each document of a file by itself: one that fails does not take the others along."""
+    """Name and load each document of a file; one that fails does not take the others along."""
     for number, member in enumerate(members, start=1):
-        name = f"{path}#{number:04d}"
-        yield from _guarded(name, partial(member, name), settings)
+        yield from _guarded(f"{path}#{number:04d}", member, settings)
 
 
 def _extension(path: str) -> str:

@@ -16,8 +16,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, get_args
@@ -31,8 +31,6 @@ try:
     import resource
 except ImportError:  # Windows has no such limits
     resource = None
-
-_Loader = Callable[[str, bytes, SourceSettings], Iterator[Loaded]]
 
 _SECONDS_PER_MEGABYTE = 10
 _PATIENCE = 4  # times the processor time that a file may take by the clock, on a busy machine or one without limits
@@ -50,50 +48,33 @@ import_module(sys.argv[2]).serve()
 """
 
 
-def _own_python(module: str) -> list[str]:
-    """The command that starts this interpreter anew with a module of this package, and calls its `serve`."""
-    return [sys.executable, "-P", "-c", _START, _PACKAGE, module]
+def boxed(family: str, name: str, path: str, raw: bytes, settings: SourceSettings) -> list[Loaded]:
+    """The documents that a loader of `brimful.corpus.loaders` makes of a file in the box."""
+    with _LOCK:
+        if not _BOXES or _BOXES[-1].owner != os.getpid():  # one that a fork inherited is left to its owner
+            _BOXES[:] = [_Box()]
+        return _BOXES[-1].ask(family, name, path, raw, settings)
 
 
-def boxed(family: str, name: str) -> _Loader:
-    """A loader of `brimful.corpus.loaders` that runs in the box."""
-
-    def load_one(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-        with _LOCK:
-            answer = _box().ask(family, name, path, raw, settings)
-        if answer is None:  # no process can be started here
-            loader: _Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
-            answer = list(loader(path, raw, settings))
-        yield from answer
-
-    return load_one
-
-
-def _seconds_for(size: int, settings: SourceSettings) -> int:
-    """How much processor time a file of so many bytes may take."""
-    return settings.max_parser_seconds + _SECONDS_PER_MEGABYTE * (size // 1_000_000)
-
-
-class Box:
+class _Box:
     """The process, and what is said to it; it is started by the first question and after each death."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ask(self, family: str, name: str, path: str, raw: bytes, settings: SourceSettings) -> list[Loaded] | None:
-        """What a loader makes of a file; None where no process can be started."""
+    def ask(self, family: str, name: str, path: str, raw: bytes, settings: SourceSettings) -> list[Loaded]:
+        """What a loader makes of a file."""
         process = self._running()
-        if process is None:
-            return None
-        seconds = _seconds_for(len(raw), settings)
+        seconds = settings.max_parser_seconds + _SECONDS_PER_MEGABYTE * (len(raw) // 1_000_000)
         watch = threading.Timer(_PATIENCE * seconds, process.kill)
         watch.daemon = True
         watch.start()
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            _put(process.stdin, _request(family, name, path, settings, seconds), raw)
+            chosen = {**asdict(settings), "allow": sorted(settings.allow)}
+            _put(process.stdin, json.dumps([family, name, path, chosen, seconds]).encode(), raw)
             return _answer(process.stdout, settings)
         except (OSError, EOFError, LookupError, TypeError, ValueError) as error:
             raise self._died(settings, seconds) from error
@@ -105,23 +86,24 @@ class Box:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):
-                    assert pipe is not None
-                    pipe.close()
-
-    def _running(self) -> subprocess.Popen[bytes] | None:
-        if self._process is None and Path(sys.executable or "").name.startswith("python"):
-            group = 0 if os.name == "posix" else None  # a signal from the keyboard is for whoever started it
             with contextlib.suppress(OSError):
-                self._process = subprocess.Popen(  # noqa: S603 - this interpreter, this package
-                    _own_python(__name__),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    process_group=group,
-                )
+                process.communicate()  # which closes the pipes
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None:
+            return self._process
+        if not Path(sys.executable or "").name.startswith("python"):
+            raise Refusal("missing_part", f"its parser needs a process of Python, and {sys.executable!r} starts none")
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, this package
+                [sys.executable, "-P", "-c", _START, _PACKAGE, __name__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                process_group=0 if os.name == "posix" else None,  # a signal from the keyboard is not for it
+            )
+        except OSError as error:
+            raise Refusal("missing_part", f"no process could be started for its parser: {error}") from error
         return self._process
 
     def _died(self, settings: SourceSettings, seconds: int) -> Refusal:
@@ -142,14 +124,7 @@ class Box:
 
 
 _LOCK = threading.Lock()
-_BOXES: list[Box] = []
-
-
-def _box() -> Box:
-    """The box of this process; one that a fork inherited is left to whoever started it."""
-    if not _BOXES or _BOXES[-1].owner != os.getpid():
-        _BOXES[:] = [Box()]
-    return _BOXES[-1]
+_BOXES: list[_Box] = []
 
 
 @atexit.register
@@ -157,12 +132,6 @@ def close_box() -> None:
     """End the box of this process, if it has one."""
     if _BOXES and _BOXES[-1].owner == os.getpid():
         _BOXES.pop().close()
-
-
-def _request(family: str, name: str, path: str, settings: SourceSettings, seconds: int) -> bytes:
-    """What is asked, as JSON; the file itself follows."""
-    chosen = {each.name: getattr(settings, each.name) for each in fields(settings)}
-    return json.dumps([family, name, path, {**chosen, "allow": sorted(settings.allow)}, seconds]).encode()
 
 
 # ---- the other end
@@ -186,10 +155,11 @@ def _loaded(request: Sequence[Any], raw: bytes, before: int | None) -> list[byte
     settings = SourceSettings(**{**chosen, "ignore_files": tuple(chosen["ignore_files"])})
     try:
         _limit(settings.max_parser_bytes, seconds, before)
-        loader: _Loader = getattr(import_module(f"brimful.corpus.loaders.{family}"), name)
-        found = list(loader(path, raw, settings))
+        found: list[Loaded] = list(
+            getattr(import_module(f"brimful.corpus.loaders.{family}"), name)(path, raw, settings)
+        )
         return [
-            json.dumps({"documents": [_record(each) for each in found]}).encode(),
+            json.dumps({"documents": [{**asdict(each), "content": None} for each in found]}).encode(),
             *(each.content for each in found),
         ]
     except Refusal as refusal:
@@ -202,16 +172,23 @@ def _loaded(request: Sequence[Any], raw: bytes, before: int | None) -> list[byte
 
 
 def _limit(most_bytes: int, seconds: int, before: int | None) -> None:
-    """What the next file may take, beside what the process takes already."""
+    """Bound the memory and processor time of the next file, beside what this process has taken already.
+
+    A limit that was inherited is the ceiling: it can only be lowered.
+    """
     if resource is None:
         return
-    with contextlib.suppress(OSError, ValueError):  # a system may refuse one of them
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        spent = int(used.ru_utime + used.ru_stime) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + seconds, resource.RLIM_INFINITY))
-        if before is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (before + most_bytes, resource.RLIM_INFINITY))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + seconds}
+    if before is not None:
+        wanted[resource.RLIMIT_AS] = before + most_bytes
+    try:
+        for limit, value in wanted.items():
+            ceiling = resource.getrlimit(limit)[1]
+            is_free = ceiling == resource.RLIM_INFINITY
+            resource.setrlimit(limit, (value if is_free else min(value, ceiling), ceiling))
+    except (OSError, ValueError) as error:
+        raise Refusal("missing_part", f"its parser needs limits that this system does not set: {error}") from error
 
 
 def _address_bytes() -> int | None:
@@ -245,20 +222,6 @@ def _take(pipe: IO[bytes], *, limit: int | None) -> bytes:
     return part
 
 
-def _record(loaded: Loaded) -> dict[str, object]:
-    places = loaded.source_map
-    return {
-        "path": loaded.path,
-        "kind": loaded.kind,
-        "language": loaded.language,
-        "rule": loaded.rule,
-        "is_verbatim": loaded.is_verbatim,
-        "time": loaded.time,
-        "title": loaded.title,
-        "places": None if places is None else [places.starts, places.labels, places.times],
-    }
-
-
 def _answer(pipe: IO[bytes], settings: SourceSettings) -> list[Loaded]:
     """What the box said, taken for what anybody may have written."""
     most = 2 * settings.max_text_bytes + 1_000_000  # of a text, and of what is said about it
@@ -275,6 +238,8 @@ def _document(record: dict[str, Any], content: bytes) -> Loaded:
     content.decode()
     if record["kind"] not in get_args(Kind):
         raise ValueError(f"no kind of text: {record['kind']!r:.50}")
-    places: Sequence[Any] | None = record.pop("places")
-    found = None if places is None else SourceMap(*(tuple(column) for column in places))
-    return Loaded(content=content, source_map=found, **record)
+    columns = record["source_map"]
+    places = (
+        None if columns is None else SourceMap(*map(tuple, (columns[each] for each in ("starts", "labels", "times"))))
+    )
+    return Loaded(**{**record, "content": content, "source_map": places})

@@ -21,28 +21,28 @@ from brimful.corpus.encodings import decode, looks_binary
 from brimful.corpus.loaders.loaded import Canon, Loaded, fenced, table_row
 from brimful.corpus.skips import Refusal, SourceSettings
 
-_HIDDEN = frozenset("script style noscript template svg iframe object canvas noembed noframes select math head".split())
+_HIDDEN = frozenset("script style noscript template select iframe object canvas noembed noframes annotation".split())
 _RAW = frozenset("script style xmp iframe noembed noframes textarea title plaintext".split())
 _BLOCKS = frozenset(
     "p div section article main header footer nav aside address figure figcaption form fieldset details summary dialog "
     "dl dt dd center body html hgroup legend search menu".split()
 )
-_NEVER_LEFT_OUT = frozenset("html body main article".split())
-_BOXES = frozenset("div section aside ul ol header form dialog p table td".split())
-_ROLES_LEFT_OUT = frozenset("navigation contentinfo complementary search".split())
-_NAMES_LEFT_OUT = frozenset(
-    "sidebar sphinxsidebar side-bar left-sidebar right-sidebar navbar nav-bar navigation breadcrumb breadcrumbs "
-    "docnav navheader navfooter pagination prev-next prevnext page-nav "
-    "footer site-footer page-footer toc-sidebar skip-link skiplink related-links social-share gdpr".split()
+_NAVIGATION_TAGS = frozenset("nav footer".split())
+_NAVIGATION_ROLES = frozenset("navigation contentinfo search".split())
+_AROUND_MAIN = frozenset("aside header complementary".split())  # tags and roles: navigation around a `main` only
+_NAMED_TAGS = frozenset("div aside ul ol header form dialog p table td".split())
+_NAMES = re.compile(
+    r"(?P<side>side-?bar)|\bnav(?!y)|nav(?:bar|igation)?\b|breadcrumb|footer|pagination|prev-?next|\brelated(?:-links)?\b|skip-?link"
+    r"|social-share|gdpr|cookie|consent"
 )
-_COOKIES = ("cookie", "consent-")
+_SHORT = 1_500  # characters of a navigation bar or footer, at most
 _LINK_SIGNS = frozenset(
     "headerlink permalink hash-link header-anchor heading-anchor skip-link skiplink skip-nav skip-to-content "
     "skip-to-main".split()
 )
-_BESIDE_MAIN = frozenset("aside header".split())  # left out around a `main`, kept in it
 _SIGNS_BEHIND = "\u00b6\uf0c1\U0001f517"  # what marks a heading as something to link to
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_CLOSING = _BLOCKS | _HEADINGS.keys() | frozenset("li tr td th caption ul ol pre blockquote table".split())
 _DEEPEST = 8  # lists, quotes and tables nested further are written as if they were not
 _TAG = re.compile(
     r"<(?:(?P<comment>!--(?:>|->|.*?(?:--!?>|\Z)))|(?P<bogus>[!?][^>]*(?:>|\Z)|/(?![a-zA-Z])[^>]*(?:>|\Z))"
@@ -58,22 +58,30 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.
 _PROLOG = re.compile(rb"\s*<\?xml[^>]{0,100}encoding\s*=\s*[\"']([\w.:-]+)")
 
 
+_Blocks = list[tuple[str, bool, str | None]]
+
+
 @dataclass(slots=True)
 class Page:
     """A page's title and its blocks: (text, joined to the one before without a blank line, label)."""
 
     title: str | None = None
-    blocks: list[tuple[str, bool, str | None]] = field(default_factory=list)
+    blocks: _Blocks = field(default_factory=list)
 
 
 def load_html(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
     """Readable text with headings, lists, tables and code; one label per heading, its anchor where it has one."""
-    declared = _PROLOG.match(raw[:1024]) or _CHARSET.search(raw[:4096])
-    named = settings.encoding or (declared[1].decode("ascii", "ignore") if declared else None)
-    decoded = decode(raw, encoding=named)
-    page = read_page(decoded.content.decode().removeprefix("\ufeff"), max_chars=settings.max_part_bytes)
+    text, rule = _decoded(raw, settings.encoding)
+    page = read_page(text, max_chars=settings.max_part_bytes)
     canon = write_page(page, max_bytes=settings.max_text_bytes)
-    yield canon.loaded(path, f"html:{decoded.rule}", title=page.title)
+    yield canon.loaded(path, f"html:{rule}", title=page.title)
+
+
+def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
+    """A page's text and the rule that gives it: the encoding named by the caller, or by the page."""
+    declared = _PROLOG.match(raw[:1024]) or _CHARSET.search(raw[:4096])
+    decoded = decode(raw, encoding=encoding or (declared[1].decode("ascii", "ignore") if declared else None))
+    return decoded.content.decode().removeprefix("\ufeff"), decoded.rule
 
 
 def write_page(page: Page, *, max_bytes: int, canon: Canon | None = None) -> Canon:
@@ -102,16 +110,12 @@ def read_page(text: str, *, max_chars: int | None = None) -> Page:
     """
     if max_chars is not None and len(text) > max_chars:
         raise Refusal("too_large", f"a page of {len(text)} characters, more than max_part_bytes = {max_chars}")
-    writer = _Writer(skips_navigation=True)
-    writer.has_main = _MAIN.search(text) is not None
-    _write(text, writer)
-    if writer.is_lost or not writer.page.blocks:
-        writer = _Writer()
-        _write(text, writer)
-    return writer.page
+    writer = _Writer(has_main=_MAIN.search(text) is not None)
+    page = _write(text, writer)
+    return page if page.blocks and writer.hidden is None else _write(text, _Writer(keeps_all=True))
 
 
-def _write(text: str, writer: _Writer) -> None:
+def _write(text: str, writer: _Writer) -> Page:
     at = 0
     while (tag := _TAG.search(text, at)) is not None:
         writer.text(text[at : tag.start()])
@@ -132,22 +136,34 @@ def _write(text: str, writer: _Writer) -> None:
         else:
             writer.open(name, tag["attributes"])
     writer.text(text[at:])
-    writer.finish()
+    return writer.finish()
 
 
 @dataclass(slots=True)
-class _Table:
-    rows: list[list[list[tuple[str, bool, str | None]]]] = field(default_factory=list)
-    outer: list[tuple[str, bool, str | None]] = field(default_factory=list)
+class _Region:
+    """An element that may be navigation: where it began, and how much of its text is links."""
+
+    name: str
+    kind: str  # "tag" by its tag or role; "bar" or "side" by its class or id
+    blocks: _Blocks
+    start: int
+    state: tuple[int, int, int, int]  # open lists, tables, quotes and `pre`
+    characters: int
+    link_characters: int
+    depth: int = 1
 
 
 class _Writer:
     """Turns tags and text into blocks."""
 
-    def __init__(self, *, skips_navigation: bool = False) -> None:
-        self.skips_navigation = skips_navigation
+    def __init__(self, *, has_main: bool = False, keeps_all: bool = False) -> None:
+        self.has_main = has_main
+        self.keeps_all = keeps_all
         self.mains = 0
-        self.has_main = False
+        self.regions: list[_Region] = []
+        self.bars: list[tuple[int, int]] = []  # blocks that are navigation if nothing but navigation is around them
+        self.characters = self.link_characters = 0
+        self.in_link = False
         self.page = Page()
         self.blocks = self.page.blocks
         self.inline: list[str] = []
@@ -160,22 +176,40 @@ class _Writer:
         self.marker: str | None = None
         self.tight = False
         self.quotes = 0
-        self.tables: list[_Table] = []
+        self.tables: list[tuple[list[list[_Blocks]], _Blocks]] = []  # rows of cells, and the blocks around the table
 
     def text(self, text: str) -> None:
         if text and self.hidden is None:
             self.inline.append(unescape(text) if "&" in text else text)
+            if self.regions:
+                size = len(text.strip())
+                self.characters += size
+                self.link_characters += size * self.in_link
 
     def open(self, name: str, attributes: str) -> None:
         if self.hidden is not None:
-            if name == "body" and self.hidden == "head":
-                self.hidden = None
-            elif name == self.hidden and not attributes.endswith("/"):
+            if name == self.hidden and not attributes.endswith("/"):
                 self.hidden_depth += 1
             return
-        if name in _HIDDEN or (self.skips_navigation and self.is_left_out(name, attributes)):
-            if not attributes.endswith("/"):
+        for region in self.regions:
+            region.depth += region.name == name
+        kind = _navigation_kind(name, attributes, around_main=self.has_main and not self.mains)
+        if name in _HIDDEN or (kind == "sign" and not self.keeps_all):
+            if not (attributes.endswith("/") or self.keeps_all):
                 self.hidden, self.hidden_depth = name, 1
+            return
+        if kind and not self.keeps_all and len(self.regions) < _DEEPEST:
+            self.flush()
+            state = len(self.lists), len(self.tables), self.quotes, self.pre
+            self.regions.append(
+                _Region(name, kind, self.blocks, len(self.blocks), state, self.characters, self.link_characters)
+            )
+        self.open_text(name, attributes)
+
+    def open_text(self, name: str, attributes: str) -> None:
+        if name == "a":
+            self.in_link = True
+            self.anchor = self.anchor or _attribute(attributes, "name")
         elif name in _HEADINGS:
             self.flush()
             self.heading = _HEADINGS[name]
@@ -184,8 +218,6 @@ class _Writer:
             self.inline.append("\n" if self.pre else "\0" if name == "br" else "")
         elif name == "img":
             self.inline.append(unescape(_attribute(attributes, "alt") or ""))
-        elif name == "a":
-            self.anchor = self.anchor or _attribute(attributes, "name")
         elif name in _BLOCKS:
             self.flush()
             self.mains += name == "main"
@@ -214,17 +246,17 @@ class _Writer:
             self.flush()
         elif name == "table" and len(self.tables) < _DEEPEST:
             self.flush()
-            self.tables.append(_Table(outer=self.blocks))
+            self.tables.append(([], self.blocks))
         elif name == "tr" and self.tables:
             self.flush()
-            self.tables[-1].rows.append([])
+            self.tables[-1][0].append([])
         elif name in ("td", "th") and self.tables:
             self.flush()
-            table = self.tables[-1]
-            if not table.rows:
-                table.rows.append([])
+            rows, _ = self.tables[-1]
+            if not rows:
+                rows.append([])
             self.blocks = []
-            table.rows[-1].append(self.blocks)
+            rows[-1].append(self.blocks)
         elif name in ("table", "caption", "tr", "td", "th"):
             self.flush()
 
@@ -243,36 +275,86 @@ class _Writer:
             return
         if name in ("code", "tt", "kbd") and not self.pre:
             self.inline.append("`")
-        elif name in _HEADINGS:
+        elif name == "text":  # of a drawing
+            self.inline.append(" ")
+        elif name == "a":
+            self.in_link = False
+        else:
+            self.close_block(name)
+        for at, region in enumerate(self.regions):
+            region.depth -= region.name == name
+            if not region.depth:
+                del self.regions[at:]
+                self.close_region(region)
+                return
+
+    def close_block(self, name: str) -> None:
+        if name in _CLOSING:
             self.flush()
+        if name in _HEADINGS:
             self.heading = 0
-        elif name in _BLOCKS or name in ("li", "tr", "td", "th", "caption"):
-            self.flush()
-            self.mains -= name == "main"
-            if name == "li":
-                self.marker = None
+        elif name == "main":
+            self.mains -= 1
+        elif name == "li":
+            self.marker = None
         elif name in ("ul", "ol"):
-            self.flush()
             del self.lists[-1:]
         elif name == "pre":
-            self.flush()
             self.pre = max(self.pre - 1, 0)
         elif name == "blockquote":
-            self.flush()
             self.quotes = max(self.quotes - 1, 0)
         elif name == "table" and self.tables:
-            self.flush()
             self.close_table()
+
+    def close_region(self, region: _Region) -> None:
+        """Drop what an element wrote if it is navigation; what was left open in it ends with it."""
+        self.flush()
+        lists, tables, self.quotes, self.pre = region.state
+        del self.lists[lists:]
+        while len(self.tables) > tables:
+            self.close_table()
+        self.marker = None
+        if self.blocks is not region.blocks:
+            return
+        size = self.characters - region.characters
+        links = self.link_characters - region.link_characters
+        written = self.blocks[region.start :]
+        if region.kind == "tag":
+            is_navigation = size <= _SHORT or 5 * links >= size
+        else:
+            is_navigation = 0 < size <= 2 * links and not any(text.startswith("# ") for text, _, _ in written)
+        if is_navigation:
+            del self.blocks[region.start :]
+            self.characters, self.link_characters = region.characters, region.link_characters
+            while self.bars and self.bars[-1][1] > region.start:
+                self.bars.pop()
+        elif (
+            region.kind == "bar"
+            and size <= _SHORT
+            and self.blocks is self.page.blocks
+            and not any(label for _, _, label in written)
+        ):
+            self.bars.append((region.start, len(self.blocks)))
+
+    def drop_bars(self) -> None:
+        """Drop short bars before the first heading and at the end of the page."""
+        blocks = self.page.blocks
+        heading = next((at for at, (_, _, label) in enumerate(blocks) if label), 0)
+        end, dropped = len(blocks), set[int]()
+        for start, stop in reversed(self.bars):
+            if stop == end or stop <= heading:
+                dropped.update(range(start, stop))
+                end = start if stop == end else end
+        self.page.blocks = [block for at, block in enumerate(blocks) if at not in dropped]
 
     def close_table(self) -> None:
         """Rows, if every cell is one line; a table that lays out a page gives its cells one after the other."""
-        table = self.tables.pop()
-        self.blocks = table.outer
-        plain = all(len(cell) <= 1 and "\n" not in "".join(b[0] for b in cell) for row in table.rows for cell in row)
-        if not plain or any(label for row in table.rows for cell in row for _, _, label in cell):
-            self.blocks.extend(block for row in table.rows for cell in row for block in cell)
+        rows, self.blocks = self.tables.pop()
+        plain = all(len(cell) <= 1 and "\n" not in "".join(b[0] for b in cell) for row in rows for cell in row)
+        if not plain or any(label for row in rows for cell in row for _, _, label in cell):
+            self.blocks.extend(block for row in rows for cell in row for block in cell)
             return
-        lines = [[cell[0][0] if cell else "" for cell in row] for row in table.rows]
+        lines = [[cell[0][0] if cell else "" for cell in row] for row in rows]
         lines = [line for line in lines if any(line)]
         if not lines:
             return
@@ -315,33 +397,32 @@ class _Writer:
         self.blocks.append((text, item and self.tight, label))
         self.tight = bool(depth)
 
-    def is_left_out(self, name: str, attributes: str) -> bool:
-        """Navigation, and on a page that says what its main part is also what stands at its head and sides."""
-        return _is_navigation(name, attributes) or (self.has_main and self.mains < 1 and name in _BESIDE_MAIN)
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether something that is left out was never closed: the rest of the page went with it."""
-        return self.skips_navigation and self.hidden is not None and self.hidden not in _HIDDEN
-
-    def finish(self) -> None:
+    def finish(self) -> Page:
         self.flush()
         while self.tables:
             self.close_table()
+        self.drop_bars()
+        return self.page
 
 
-def _is_navigation(name: str, attributes: str) -> bool:
-    """What every page of a site repeats: lists of links, sidebars, footers, notices about cookies, signs to link to."""
-    if name in ("nav", "footer"):
-        return True
-    if name in _NEVER_LEFT_OUT or not attributes:
-        return False
-    if (_attribute(attributes, "role") or "").lower() in _ROLES_LEFT_OUT:
-        return True
-    named = f"{_attribute(attributes, 'class') or ''} {_attribute(attributes, 'id') or ''}".lower().split()
+def _navigation_kind(name: str, attributes: str, *, around_main: bool) -> str | None:
+    """Why an element may be navigation: its tag or role, or its class or id; or a sign to link to, which is hidden."""
+    if name in _NAVIGATION_TAGS or (around_main and name in _AROUND_MAIN):
+        return "tag"
+    if not attributes or name in ("html", "body", "main", "article"):
+        return None
+    role = (_attribute(attributes, "role") or "").lower()
+    if role in _NAVIGATION_ROLES or (around_main and role in _AROUND_MAIN):
+        return "tag"
+    if name != "a" and name not in _NAMED_TAGS:
+        return None
+    names = f"{_attribute(attributes, 'class') or ''} {_attribute(attributes, 'id') or ''}".lower()
     if name == "a":
-        return any(each in _LINK_SIGNS for each in named)
-    return name in _BOXES and any(each in _NAMES_LEFT_OUT or each.startswith(_COOKIES) for each in named)
+        return "sign" if any(each in _LINK_SIGNS for each in names.split()) else None
+    found = _NAMES.search(names)
+    if found is None:
+        return None
+    return "side" if found["side"] and not around_main else "bar"
 
 
 def _attribute(attributes: str, wanted: str) -> str | None:
@@ -381,7 +462,7 @@ def load_epub(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loade
                     canon.label(f"part {number}")
                     page.title = None  # most often the book's, on every page
                     write_page(page, max_bytes=settings.max_text_bytes, canon=canon)
-    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, KeyError, OSError, NotImplementedError, RuntimeError) as error:
         raise Refusal("malformed", f"it is not an EPUB that can be unpacked ({error})") from error
     if not canon.size:
         raise Refusal("empty", "it holds no text")
@@ -390,17 +471,15 @@ def load_epub(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loade
 
 def _package(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo]) -> str:
     """Where the book's list of pages stands."""
-    if "META-INF/container.xml" in parts:
-        for name, attributes in _tags(_part(archive, parts, "META-INF/container.xml", _MOST_PACKAGE_BYTES)):
-            place = _attribute(attributes, "full-path") if name == "rootfile" else None
-            if place in parts:
-                assert place is not None
-                return place
+    for name, attributes in _tags(_part(archive, parts, "META-INF/container.xml", _MOST_PACKAGE_BYTES)):
+        place = _attribute(attributes, "full-path") if name == "rootfile" else None
+        if place is not None and place in parts:
+            return place
     raise Refusal("malformed", "an EPUB without a list of its pages")
 
 
 def _spine(package: str, place: str) -> tuple[str | None, list[str]]:
-    """The book's title, and the names of its pages in reading order."""
+    """The book's title, and the names of its pages in reading order, each once."""
     said = re.search(r"<(?:dc:)?title[^<>]{0,500}>([^<]{1,500})<", package)
     places: dict[str, str] = {}
     order: list[str] = []
@@ -412,9 +491,8 @@ def _spine(package: str, place: str) -> tuple[str | None, list[str]]:
             )
         elif name == "itemref":
             order.append(_attribute(attributes, "idref") or "")
-    return (" ".join(unescape(said[1]).split()) or None) if said else None, [
-        places[each] for each in order if each in places
-    ]
+    title = (" ".join(unescape(said[1]).split()) or None) if said else None
+    return title, list(dict.fromkeys(places[each] for each in order if each in places))
 
 
 def _tags(text: str) -> Iterator[tuple[str, str]]:
@@ -425,79 +503,41 @@ def _tags(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _part(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo], name: str, most: int) -> str:
-    part = parts[name]
-    if part.file_size > most:
+    if parts[name].file_size > most:
         raise Refusal("too_large", f"{name!r:.80} unpacks beyond {most:,} bytes")
-    content = archive.read(part)
+    content = archive.read(parts[name])
     if looks_binary(content[:8192]):
         raise Refusal("malformed", f"{name!r:.80} is encrypted, or not text")
-    declared = _PROLOG.match(content[:1024])
-    return (
-        decode(content, encoding=declared[1].decode("ascii", "ignore") if declared else None)
-        .content.decode()
-        .removeprefix("\ufeff")
-    )
+    return _decoded(content, None)[0]
 
 
 # ---- notebooks: What does a Jupyter notebook say, cell by cell?
 
 
 def load_notebook(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """Markdown cells as they are, code cells as fenced code, outputs left out; one label per cell, from 1."""
+    """Markdown cells as they are, code cells as fenced code, outputs left out; one label per cell, from 1.
+
+    JSON of another shape raises whatever it does, and the file is listed as malformed.
+    """
     decoded = decode(raw, encoding=settings.encoding)
-    try:
-        notebook = json.loads(decoded.content.decode().removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:
-        raise Refusal("malformed", f"not JSON: {error}") from error
-    cells = _cells(notebook)
-    language = _language(notebook)
+    notebook = json.loads(decoded.content.decode().removeprefix("\ufeff"))
+    cells = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", ()) for cell in sheet["cells"]]
+    metadata = notebook.get("metadata", {})
+    language = metadata.get("language_info", {}).get("name") or metadata.get("kernelspec", {}).get("language")
+    if not isinstance(language, str) or not re.fullmatch(r"[\w+#.-]{1,30}", language):
+        language = "python"  # after a fence stands a plain word, whatever the file says
     canon = Canon(max_bytes=settings.max_text_bytes)
     title: str | None = None
     for number, cell in enumerate(cells, start=1):
-        text = _source(cell)
+        text = "".join(cell.get("source", cell.get("input", "")))
         if not text.strip():
             continue
         canon.label(f"cell {number}")
         kind = cell.get("cell_type")
         if kind == "code":
-            canon.add(fenced(text, language=language) + "\n")
+            canon.add(fenced(text, language=language.lower()) + "\n")
         else:
             canon.add(text.strip("\n") + "\n\n")
         heading = re.search(r"^# +(\S.*)", text, re.MULTILINE) if kind == "markdown" else None
         title = title or (heading[1].strip() if heading else None)
     yield canon.loaded(path, f"ipynb:{decoded.rule}", title=title)
-
-
-def _cells(notebook: object) -> list[dict[str, object]]:
-    """The cells of format 4, or of the worksheets of format 3."""
-    found: object = None
-    if isinstance(notebook, dict):
-        found = notebook.get("cells")
-        sheets = notebook.get("worksheets")
-        if found is None and isinstance(sheets, list):
-            found = [cell for sheet in sheets if isinstance(sheet, dict) for cell in _list(sheet.get("cells"))]
-    if not isinstance(found, list):
-        raise Refusal("malformed", "a notebook without cells")
-    return [cell if isinstance(cell, dict) else {} for cell in found]
-
-
-def _source(cell: dict[str, object]) -> str:
-    source = cell.get("source", cell.get("input", ""))
-    if isinstance(source, str):
-        return source
-    return "".join(line for line in _list(source) if isinstance(line, str))
-
-
-def _language(notebook: object) -> str:
-    """The name after the fence: only a plain word, since the file may say anything."""
-    metadata = notebook.get("metadata") if isinstance(notebook, dict) else None
-    for key, name in (("language_info", "name"), ("kernelspec", "language")):
-        part = metadata.get(key) if isinstance(metadata, dict) else None
-        value = part.get(name) if isinstance(part, dict) else None
-        if isinstance(value, str) and re.fullmatch(r"[\w+#.-]{1,30}", value):
-            return value.lower()
-    return "python"
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []

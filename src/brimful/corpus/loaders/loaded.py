@@ -147,18 +147,13 @@ _MOST_ESCAPED = 20  # one byte in twenty that is no UTF-8 is a damaged text, mor
 
 
 def load_text(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """Prose, code, tables, JSON, logs: the one document that such a file is."""
-    yield text_in(path, raw, settings)
-
-
-def text_in(path: str, raw: bytes, settings: SourceSettings) -> Loaded:
-    """The bytes of a file, or their conversion to UTF-8 by a named rule."""
+    """Prose, code, tables, JSON, logs: the bytes of a file, or their conversion to UTF-8 by a named rule."""
     if not settings.allows("binary") and looks_binary(raw[:SNIFF_BYTES]):
         raise Refusal("binary", "its first bytes are those of a binary format")
     decoded = decode(raw, encoding=settings.encoding)
     check_escaped(decoded.escaped, len(raw), settings)
     kind, language = kind_of(path, decoded.content)
-    return Loaded(path, decoded.content, kind, language, decoded.rule, decoded.is_verbatim)
+    yield Loaded(path, decoded.content, kind, language, decoded.rule, decoded.is_verbatim)
 
 
 def check_escaped(escaped: int, size: int, settings: SourceSettings) -> None:

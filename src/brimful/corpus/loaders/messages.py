@@ -7,10 +7,10 @@ import email
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from email.header import decode_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
 from brimful.corpus.encodings import decode
 from brimful.corpus.loaders.html import read_page, write_page
@@ -22,14 +22,19 @@ from brimful.text.times import epoch_of, time_of
 
 _HEADERS = ("Subject", "From", "To", "Cc", "Date")
 _DEEPEST = 50  # parts within parts
+_MOST_HEADER_BYTES = 32_768
+_PARAMETERS = re.compile(rb"(?mi)^content-[\w-]{1,40}:[^\r\n]*+(?:\r?+\n?+[ \t][^\r\n]*+)*+")
 _MESSAGE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 
 
 def load_message(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """Subject, sender, recipients and date, then the text parts, decoded; attachments are named only.
+    """Subject, sender, recipients and date, then the text parts, decoded; other attachments are named only.
 
     Of two versions of the same part the plain text is taken, else the HTML, as any page is.
     """
+    for header in _PARAMETERS.finditer(raw):
+        if len(header[0]) > _MOST_HEADER_BYTES:  # the standard library reads parameters in quadratic time
+            raise Refusal("too_large", f"a header of {len(header[0])} bytes, more than {_MOST_HEADER_BYTES}")
     message = email.message_from_bytes(raw)
     if not message.keys():
         raise Refusal("malformed", "not an e-mail: it has no headers")
@@ -86,6 +91,7 @@ def _write_part(part: Message, canon: Canon, settings: SourceSettings) -> None:
     filename = part.get_filename()
     if filename or not kind.startswith("text/"):
         canon.add(f"[attachment: {' '.join(str(filename or 'unnamed').split())}, {kind}]\n")
+    if not kind.startswith("text/"):
         return
     payload = part.get_payload(decode=True)
     raw = payload if isinstance(payload, bytes) else b""
@@ -138,13 +144,13 @@ def _date(message: Message) -> int | None:
 
 _SPEAKERS = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant", "bot": "Assistant"}
 _TIMES = ("create_time", "created_at", "timestamp", "time", "date", "update_time", "updated_at")
-_BLANK = re.compile(r"[\s,]*")
+_BLANK = re.compile(r"[\ufeff\s,]*")
+
 
 _Json = object
 
 
-@dataclass(frozen=True, slots=True)
-class ChatMessage:
+class ChatMessage(NamedTuple):
     """Who said what, when."""
 
     speaker: str
@@ -152,8 +158,7 @@ class ChatMessage:
     time: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Conversation:
+class _Conversation(NamedTuple):
     """A titled list of messages in the order they were read."""
 
     form: str
@@ -176,7 +181,7 @@ def conversations(text: str) -> Iterator[_Conversation]:
         yield _conversation(element)
 
 
-def load_chat(path: str, *, chat: _Conversation, rule: str, settings: SourceSettings) -> Iterator[Loaded]:
+def load_chat(chat: _Conversation, rule: str, settings: SourceSettings, path: str) -> Iterator[Loaded]:
     """A conversation as a document; its time is that of its last message."""
     if not chat.messages:
         raise Refusal("empty", "a conversation without messages")
@@ -195,7 +200,7 @@ def load_chat(path: str, *, chat: _Conversation, rule: str, settings: SourceSett
 def _elements(text: str) -> Iterator[_Json]:
     """The elements of the outer list (or the one outer object), each parsed when asked for."""
     decoder = json.JSONDecoder()
-    at = _skip(text, 1 if text.startswith("\ufeff") else 0)
+    at = _skip(text, 0)
     if not text.startswith("[", at):
         element, at = decoder.raw_decode(text, at)
         if text[at:].strip():
@@ -211,8 +216,7 @@ def _elements(text: str) -> Iterator[_Json]:
 
 def _skip(text: str, at: int) -> int:
     blank = _BLANK.match(text, at)
-    assert blank is not None
-    return blank.end()
+    return blank.end() if blank else at
 
 
 def _conversation(element: _Json) -> _Conversation:

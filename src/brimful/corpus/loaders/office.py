@@ -14,16 +14,14 @@ import re
 import threading
 import zipfile
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from contextlib import suppress
+from typing import Any, Literal
 
 from brimful.corpus.loaders.html import read_page, write_page
 from brimful.corpus.loaders.loaded import Canon, Loaded, load_text, table_row
 from brimful.corpus.skips import Refusal, SourceSettings
 from brimful.errors import install
 from brimful.text.times import time_of
-
-if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 
 Office = Literal["docx", "pptx", "xlsx"]
 
@@ -42,7 +40,7 @@ _MOST_PARTS = 20_000
 _MOST_TAGS = 600_000  # in a part that is held as a whole; ten megabytes of Word have about 400,000
 _BLOCK = 1_048_576
 _CORE = "docProps/core.xml"
-_WORD_STYLES = "p[style-name='Title'] => h1:fresh\np.Title => h1:fresh"
+_WORD_STYLES = "p[style-name='Title'] => h1:fresh\np.Title => h1:fresh\ncomment-reference => sup"
 
 
 def _office_format(raw: bytes) -> Office | None:
@@ -162,9 +160,24 @@ def _shape_texts(shape: Any, title: Any) -> Iterator[str]:
         rows = [table_row([cell.text for cell in row.cells]) for row in shape.table.rows]
         rows.insert(1, table_row(["---"] * len(shape.table.columns)))
         yield "".join(rows).rstrip("\n")
+    elif getattr(shape, "has_chart", False):
+        with suppress(
+            AttributeError, KeyError, NotImplementedError, ValueError
+        ):  # of a kind that python-pptx can't read
+            yield from _chart_texts(shape.chart)
     elif getattr(shape, "has_text_frame", False) and shape.text.strip():
         text = shape.text.replace("\v", "\n").strip()
         yield "# " + " ".join(text.split()) if title is not None and shape.shape_id == title.shape_id else text
+
+
+def _chart_texts(chart: Any) -> Iterator[str]:
+    """A chart's title, and a table of each of its plots."""
+    if chart.has_title:
+        yield chart.chart_title.text_frame.text
+    for plot in chart.plots:
+        head = ["", *map(str, plot.categories)]
+        rows = [head, ["---"] * len(head), *([series.name, *map(_cell, series.values)] for series in plot.series)]
+        yield "".join(map(table_row, rows)).rstrip("\n")
 
 
 def _read_xlsx(raw: bytes, settings: SourceSettings) -> Canon:
@@ -229,48 +242,30 @@ _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d
 def load_pdf(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
     """The text layer in reading order as pdfium finds it, one label per page; scanned pages have none."""
     try:
-        import pypdfium2
+        import pypdfium2  # type: ignore[import-untyped]
     except ImportError as error:
         raise Refusal("missing_part", f"reading PDF needs pypdfium2; {install()}") from error
+    canon = Canon(max_bytes=settings.max_text_bytes)
     with _PDFIUM:
         try:
             document = pypdfium2.PdfDocument(raw)
-        except pypdfium2.PdfiumError as error:
-            raise Refusal("malformed", f"not a PDF that can be opened: {error}") from error
-        try:
-            canon = _read_pages(document, settings)
             facts = document.get_metadata_dict()
-        finally:
+            if len(document) > settings.max_pages:
+                raise Refusal("too_large", f"{len(document)} pages, more than max_pages = {settings.max_pages}")
+            for number, page in enumerate(document, start=1):
+                text = _tidy(page.get_textpage().get_text_bounded(errors="surrogatepass"))
+                page.close()
+                if text:
+                    canon.add(_PAGE_BREAK if canon.size else "")
+                    canon.label(f"page {number}")
+                    canon.add(f"{text}\n\n")
             document.close()
+        except pypdfium2.PdfiumError as error:
+            raise Refusal("malformed", f"not a PDF that can be read: {error}") from error
     if not canon.size:
         raise Refusal("empty", "its pages hold no text; a scan must be recognised (OCR) first")
     time, title = _time(facts.get("CreationDate", "")), " ".join(facts.get("Title", "").split()) or None
     yield canon.loaded(path, "pdf", language="text", time=time, title=title)
-
-
-def _read_pages(document: PdfDocument, settings: SourceSettings) -> Canon:
-    from pypdfium2 import PdfiumError
-
-    pages = len(document)
-    if pages > settings.max_pages:
-        raise Refusal("too_large", f"{pages} pages, more than max_pages = {settings.max_pages}")
-    canon = Canon(max_bytes=settings.max_text_bytes)
-    for number in range(pages):
-        try:
-            page = document[number]
-            try:
-                text = page.get_textpage().get_text_bounded(errors="surrogatepass")
-            finally:
-                page.close()
-        except PdfiumError as error:
-            raise Refusal("malformed", f"page {number + 1} can't be read: {error}") from error
-        text = _tidy(text)
-        if text:
-            if canon.size:
-                canon.add(_PAGE_BREAK)
-            canon.label(f"page {number + 1}")
-            canon.add(f"{text}\n\n")
-    return canon
 
 
 def _tidy(text: str) -> str:

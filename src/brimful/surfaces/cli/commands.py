@@ -17,7 +17,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from brimful.assembly.context import why_empty
-from brimful.corpus.skips import Skipped, SourceSettings
+from brimful.corpus.skips import SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import USAGE, InputError, StoreRulesError, StoreVersionError
@@ -448,14 +448,16 @@ def _add_all(
 
 def _piped() -> bytes:
     """What standard input gives, as the text of a document."""
-    from brimful.corpus.reading import read_stream  # what reads files is loaded when there are files to read
-
-    found = read_stream()
-    if isinstance(found, Skipped):
-        raise InputError(f"standard input can't be taken: {found.detail or found.reason}")
-    if not found.content.strip():
+    limit = SourceSettings().max_whole_bytes
+    try:
+        text = sys.stdin.buffer.read(limit + 1)
+    except OSError as error:
+        raise InputError(f"standard input can't be read: {error.strerror}") from error
+    if len(text) > limit:
+        raise InputError(f"standard input has more than {limit} bytes; save it as a file, and add that")
+    if not text.strip():
         raise InputError("standard input is empty; pipe a text into it")
-    return found.content
+    return text
 
 
 def _sum(total: Report, one: Report) -> None:
