@@ -1,9 +1,9 @@
 """What does a model make of the best places of a question? Its order is fused with that of words.
 
 A model reads the best units by words, each with the path and the headings above it; nothing else of the corpus has to
-be embedded. Vectors are remembered in the store by the text that was read, so no text is read twice. The two orders are
-fused by reciprocal ranks, which need no weight and no scale; a part of each unit's worth goes to its neighbours, since
-an answer often stands beside the sentence that the question is like.
+be embedded. Vectors are remembered in the store by the text that was read, so no text is read twice. A unit that is one
+standard deviation less like the question than another counts half as much, whichever model and scale; a part of each
+unit's worth goes to its neighbours, since an answer often adjoins the sentence that the question is like.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import isqrt
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
@@ -25,13 +26,12 @@ from brimful.search.field import MILLION, Field, in_order, taken
 if TYPE_CHECKING:
     from brimful.neural.named import Reranker
 
-READ_UNITS: Final = 400
+READ_UNITS: Final = 600
 """Units that a model reads for a question: the best by words."""
 _RERANKED_UNITS: Final = 60
 """Units that a reranker reads together with the question, where one is named."""
-_RANK_OFFSET: Final = 10
-"""What is added to a rank before its reciprocal is taken: the first counts twice as much as the twelfth."""
-_NEIGHBOUR: Final = (3, 10)
+_MOST_HALVINGS: Final = 16
+_NEIGHBOUR: Final = (1, 5)
 """The share of a unit's worth that each of its neighbours gets."""
 _HEADING_CHARACTERS = 80
 _HEADING_MARKS = "#=*~-_:{} \t\r\n"
@@ -139,30 +139,31 @@ def read_late(columns: CorpusColumns, field: Field, question: str, late: LateEnc
         alike = cosines(rows, late.question(question))
     except EndpointError as error:
         return field, ReadReport(late.name, late.runtime, 0, 0, str(error))
-    by_model = np.full(len(field.units), len(field.units), np.int64)
-    by_model[:count] = _ranks_of(alike)
-    worth = _reciprocal(np.arange(len(field.units))) + np.where(by_model < count, _reciprocal(by_model), 0)
     semantic = field.semantic.copy()
     semantic[:count] = alike
-    documents = _documents(field, by_model)
-    fused = replace(field, scores=_spread(columns, field.units, worth), semantic=semantic, documents=documents)
+    scores = _spread(columns, field.units, _fused(field.scores, alike))
+    documents = np.zeros_like(field.documents)
+    np.maximum.at(documents, field.rows, scores)
+    fused = replace(field, scores=scores, semantic=semantic, documents=documents)
     nearest = int(alike.max(initial=0))
     return in_order(fused), ReadReport(late.name, late.runtime, count, embedded, nearest=nearest)
 
 
-def _ranks_of(worth: Numbers) -> Numbers:
-    """The place of each in descending order, from 0; of equal ones the first stands first.
+def _fused(by_words: Numbers, alike: Numbers) -> Numbers:
+    """The worth of units by words and by likeness together: half for each deviation less alike than the nearest one.
 
-    >>> _ranks_of(np.array([5, 9, 5])).tolist()
-    [1, 0, 2]
+    The best by words were compared; the others count as the least alike of them. Between two halvings the worth falls
+    in a straight line, in whole numbers.
+
+    >>> _fused(np.array([800, 800, 800, 800]), np.array([700, 500, 600])).tolist()
+    [800, 153, 353, 153]
     """
-    ranks = np.empty(len(worth), np.int64)
-    ranks[np.argsort(-worth, kind="stable")] = np.arange(len(worth))
-    return ranks
-
-
-def _reciprocal(ranks: Numbers) -> Numbers:
-    found: Numbers = MILLION // (_RANK_OFFSET + 1 + ranks)
+    count, total = len(alike), int(alike.sum())
+    deviation = max(isqrt(count * int(alike @ alike) - total * total) // count, 1)
+    behind = np.full(len(by_words), alike.max() - alike.min())
+    behind[: len(alike)] = alike.max() - alike
+    halvings, part = np.divmod(behind, deviation)
+    found: Numbers = (by_words * (2 * deviation - part) // (2 * deviation)) >> np.minimum(halvings, _MOST_HALVINGS)
     return found
 
 
@@ -178,16 +179,6 @@ def _spread(columns: CorpusColumns, units: Ids, worth: Numbers) -> Numbers:
     gained[:-1] += np.where(is_next, worth_in_order[1:] * share // whole, 0)
     found = np.empty(len(units), np.int64)
     found[order] = gained
-    return found
-
-
-def _documents(field: Field, by_model: Numbers) -> Numbers:
-    """What documents are worth by words and by their nearest unit together."""
-    nearest = np.full(len(field.documents), len(field.units), np.int64)
-    np.minimum.at(nearest, field.rows, by_model)
-    by_unit = np.where(nearest < len(field.units), _reciprocal(_ranks_of(-nearest)), 0)
-    by_words = np.where(field.documents > 0, _reciprocal(_ranks_of(field.documents)), 0)
-    found: Numbers = by_words + by_unit
     return found
 
 
