@@ -1,9 +1,7 @@
 """What does a model make of the best places of a question? Its order is fused with that of words.
 
 A model reads the best units by words, each with the path and the headings above it; nothing else of the corpus has to
-be embedded. Vectors are remembered in the store by the text that was read, so no text is read twice. A unit that is one
-standard deviation less like the question than another counts half as much, whichever model and scale; a part of each
-unit's worth goes to its neighbours, since an answer often adjoins the sentence that the question is like.
+be embedded. Vectors are remembered in the store by the text that was read, so no text is read twice.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import isqrt
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
@@ -21,7 +18,7 @@ from brimful.index.segments import Numbers
 from brimful.index.vectors import Bytes, cosines, quantise, text_key
 from brimful.neural.embedders import Embedder
 from brimful.search.columns import CorpusColumns, Ids
-from brimful.search.field import MILLION, Field, in_order, taken
+from brimful.search.field import Field, taken
 
 if TYPE_CHECKING:
     from brimful.neural.named import Reranker
@@ -30,9 +27,6 @@ READ_UNITS: Final = 600
 """Units that a model reads for a question: the best by words."""
 _RERANKED_UNITS: Final = 60
 """Units that a reranker reads together with the question, where one is named."""
-_MOST_HALVINGS: Final = 16
-_NEIGHBOUR: Final = (1, 5)
-"""The share of a unit's worth that each of its neighbours gets."""
 _HEADING_CHARACTERS = 80
 _HEADING_MARKS = "#=*~-_:{} \t\r\n"
 _KEPT_QUESTIONS = 64
@@ -131,55 +125,16 @@ def unit_texts(columns: CorpusColumns, units: Ids) -> list[str]:
     return texts
 
 
-def read_late(columns: CorpusColumns, field: Field, question: str, late: LateEncoder) -> tuple[Field, ReadReport]:
-    """The units by words and model together; where the model fails, as they were by words."""
-    count = min(READ_UNITS, len(field.units))
+def read_late(
+    columns: CorpusColumns, units: Ids, question: str, late: LateEncoder
+) -> tuple[Numbers | None, ReadReport]:
+    """How like the question some units are, in millionths; None where the model fails."""
     try:
-        rows, embedded = late.vectors(unit_texts(columns, field.units[:count]))
+        rows, embedded = late.vectors(unit_texts(columns, units))
         alike = cosines(rows, late.question(question))
     except EndpointError as error:
-        return field, ReadReport(late.name, late.runtime, 0, 0, str(error))
-    semantic = field.semantic.copy()
-    semantic[:count] = alike
-    scores = _spread(columns, field.units, _fused(field.scores, alike))
-    documents = np.zeros_like(field.documents)
-    np.maximum.at(documents, field.rows, scores)
-    fused = replace(field, scores=scores, semantic=semantic, documents=documents)
-    nearest = int(alike.max(initial=0))
-    return in_order(fused), ReadReport(late.name, late.runtime, count, embedded, nearest=nearest)
-
-
-def _fused(by_words: Numbers, alike: Numbers) -> Numbers:
-    """The worth of units by words and by likeness together: half for each deviation less alike than the nearest one.
-
-    The best by words were compared; the others count as the least alike of them. Between two halvings the worth falls
-    in a straight line, in whole numbers.
-
-    >>> _fused(np.array([800, 800, 800, 800]), np.array([700, 500, 600])).tolist()
-    [800, 153, 353, 153]
-    """
-    count, total = len(alike), int(alike.sum())
-    deviation = max(isqrt(count * int(alike @ alike) - total * total) // count, 1)
-    behind = np.full(len(by_words), alike.max() - alike.min())
-    behind[: len(alike)] = alike.max() - alike
-    halvings, part = np.divmod(behind, deviation)
-    found: Numbers = (by_words * (2 * deviation - part) // (2 * deviation)) >> np.minimum(halvings, _MOST_HALVINGS)
-    return found
-
-
-def _spread(columns: CorpusColumns, units: Ids, worth: Numbers) -> Numbers:
-    """The worth of units with a share of that of the units right before and after them in their documents."""
-    order = np.argsort(units, kind="stable")
-    placed, worth_in_order = units[order], worth[order]
-    extents = columns.extents[placed]
-    is_next = (np.diff(placed) == 1) & (np.diff(extents) == 0)
-    share, whole = _NEIGHBOUR
-    gained = worth_in_order.copy()
-    gained[1:] += np.where(is_next, worth_in_order[:-1] * share // whole, 0)
-    gained[:-1] += np.where(is_next, worth_in_order[1:] * share // whole, 0)
-    found = np.empty(len(units), np.int64)
-    found[order] = gained
-    return found
+        return None, ReadReport(late.name, late.runtime, 0, 0, str(error))
+    return alike, ReadReport(late.name, late.runtime, len(units), embedded, nearest=int(alike.max(initial=0)))
 
 
 def read_again(

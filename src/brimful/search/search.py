@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from brimful.corpus.documents import Hit
 from brimful.index.segments import Numbers
 from brimful.search.columns import NO_WORD, CorpusColumns, following, literal
-from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
-from brimful.search.late import LateEncoder, ReadReport, read_again, read_late
+from brimful.search.field import MILLION, THOUSAND, Field, TermHits, fused, in_order, relevance, taken
+from brimful.search.late import READ_UNITS, LateEncoder, ReadReport, read_again, read_late
 from brimful.search.mentions import DateAsked, dates_in, options_in
 from brimful.search.priors import SOURCE, TRANSLATION
 from brimful.search.query import Query, narrowed, parse_query, rarest
@@ -92,7 +92,7 @@ _END_SHARE = (1, 2)
 """Relevance ends where a hit is worth less than this share of the best one."""
 _AGAIN = 3
 """What a unit counts that says again what others have said: one of so many parts."""
-_OF_FURTHER = np.array([1_000, 700, 490, 343])
+_OF_FURTHER = np.array([1_000, 667, 444, 296])
 """Thousandths that a unit of a source file counts after none, one, two, or more units of that file."""
 _LEAST_PART = 3
 """Characters of a part of a word that means the same elsewhere."""
@@ -250,8 +250,13 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, ReadReport | None]:
     if blocks not in asked.fields:
         columns, late, report = asked.reading.columns, asked.late, None
         field = _by_words(asked, asked.settings, blocks, _favour(asked.reading, asked.recent_days, asked.settings))
-        if late is not None and len(field.units):
-            field, report = read_late(columns, field, asked.as_read, late)
+        if len(field.units):
+            alike = field.scores[:READ_UNITS]
+            if late is not None:
+                likeness, report = read_late(columns, field.units[:READ_UNITS], asked.as_read, late)
+                if likeness is not None:
+                    alike = field.semantic[:READ_UNITS] = likeness
+            field = fused(columns, field, alike)
         if asked.reranker is not None and len(field.units):
             field, report = read_again(columns, field, asked.as_read, asked.reranker, report, known=asked.reranked)
         field = _worth_something(field)
