@@ -146,10 +146,12 @@ def _halved(scores: Numbers, alike: Numbers) -> Numbers:
 
 
 def _spread(columns: CorpusColumns, units: Ids, scores: Numbers) -> Numbers:
-    """Scores with a share of those of the units right before and after in their documents."""
+    """Scores with a share of those of the units right before and after; records of data are each for themselves."""
     order = np.argsort(units, kind="stable")
     placed, in_place = units[order], scores[order]
-    is_next = (np.diff(placed) == 1) & (np.diff(columns.extents[placed]) == 0)
+    is_next = (
+        (np.diff(placed) == 1) & (np.diff(columns.extents[placed]) == 0) & ~columns.records[columns.rows[placed[1:]]]
+    )
     gained = in_place.copy()
     gained[1:] += np.where(is_next, in_place[:-1] // _NEIGHBOUR, 0)
     gained[:-1] += np.where(is_next, in_place[1:] // _NEIGHBOUR, 0)
