@@ -6,9 +6,10 @@ import pytest
 import brimful
 from brimful.errors import ChoiceError, EndpointError, SettingError
 from brimful.neural.embedders import wrap
-from brimful.search import late
-from brimful.search.late import _spread, unit_texts
+from brimful.search.field import _spread
+from brimful.search.late import unit_texts
 from brimful.search.search import search
+from brimful.settings import FieldSettings
 from brimful.testing import FakeEmbedder, FakeReranker
 
 FILLER = "The harbour is quiet in winter, and the ledger lies open on the desk. "
@@ -75,38 +76,53 @@ def test_what_is_meant_moves_up(tmp_path, counting):
         assert after["locks.md"] >= after["jobs.md"]
 
 
-def test_ranks_are_fused(tmp_path):
-    """A unit's worth is the sum of 1 / (11 + place) by words and by the model, whatever their scales."""
+def test_likeness_and_words_are_fused_whatever_the_scale_of_the_model(tmp_path):
+    """Each deviation less alike halves what a unit counts by words, so a model of a tenth of the range ranks alike."""
     texts = {f"{name}.md": f"{'tea ' * count}{name}.\n" for count, name in enumerate(("ash", "bay", "cob", "dew"), 1)}
     with brimful.open(tmp_path / "a.db", embedder="none") as engine:
         engine.add_documents(brimful.Document(name, text) for name, text in texts.items())
         order = [hit.path for hit in engine.search("tea").hits]
-    likeness = dict(zip(order, (0.0, 0.3, 0.1, 0.2), strict=True))  # places by the model: 4, 1, 3, 2
 
-    def rows(read):
-        found = [likeness.get(text.partition(":")[0], 1.0) for text in read]
-        return np.array([[each, (1 - each * each) ** 0.5] for each in found])
+    def ranked(scale):
+        likeness = dict(zip(order, (0.5, 0.5 + 3 * scale, 0.5 + scale, 0.5 + 2 * scale), strict=True))
 
-    with brimful.open(tmp_path / "a.db", embedder=wrap("told", rows, dimensions=2)) as engine:
-        hits = engine.search("tea").hits
-    worth = {path: 1 / (11 + at) + 1 / (11 + by) for at, (path, by) in enumerate(zip(order, (3, 0, 2, 1), strict=True))}
-    assert [hit.path for hit in hits] == sorted(worth, key=worth.get, reverse=True)
-    assert [hit.score for hit in hits] == pytest.approx([worth[hit.path] for hit in hits], abs=1e-5)
+        def rows(read):
+            alike = [likeness.get(text.partition(":")[0], 1.0) for text in read]
+            return np.array([[each, (1 - each * each) ** 0.5] for each in alike])
+
+        with brimful.open(tmp_path / "a.db", embedder=wrap(f"by {scale}", rows, dimensions=2)) as engine:
+            return [hit.path for hit in engine.search("tea").hits]
+
+    assert ranked(0.1) == ranked(0.02) == [order[at] for at in (1, 3, 2, 0)]
 
 
 def test_neighbours_share_in_the_worth_of_a_unit(tmp_path):
-    """Each gets three tenths of it; the last of a document gives nothing to the first of the next."""
+    """Each gets a fifth of it; the last of a document gives nothing to the first of the next."""
     with brimful.open(tmp_path / "a.db") as engine:
         engine.add_documents(brimful.Document(f"{n}.md", "One stands here.\n\nTwo stand there.\n") for n in range(2))
         columns = engine.columns
         assert len(columns) == 4
         assert _spread(columns, np.array([2, 1]), np.array([100, 10])).tolist() == [100, 10]
-        assert _spread(columns, np.array([3, 0, 2]), np.array([100, 10, 50])).tolist() == [115, 10, 80]
+        assert _spread(columns, np.array([3, 0, 2]), np.array([100, 10, 50])).tolist() == [110, 10, 70]
+
+
+def test_another_source_file_comes_before_further_units_of_one(tmp_path):
+    """Of source code the second unit of a file counts less; pages of a manual may give several."""
+    body = "".join(f"def open_lock_{n}(path):\n" + f"    lock(path, {n})\n" * 9 + "\n\n" for n in range(8))
+    other = "def idle():\n" + "    pass\n" * 40 + "\n\ndef lock_of(path):\n" + "    lock(open(path), wait)\n" * 6
+    with brimful.open(tmp_path / "a.db", embedder="none") as engine:
+        engine.add_documents([brimful.Document("locks.py", body), brimful.Document("other.py", other)])
+
+        def place(priors):
+            hits = engine.search("open a lock of a path", limit=20, field=FieldSettings(priors=priors)).hits
+            return [hit.path for hit in hits].index("other.py")
+
+        assert 1 <= place(True) < place(False)
 
 
 def test_no_more_than_the_best_are_read(tmp_path, counting, monkeypatch):
     """The model reads so many units by words; those behind keep the order of words."""
-    monkeypatch.setattr(late, "READ_UNITS", 3)
+    monkeypatch.setattr("brimful.search.search.READ_UNITS", 3)
     fill(tmp_path / "a.db")
     with opened(tmp_path / "a.db", counting) as engine:
         found = engine.search(QUESTION, limit=50)
@@ -199,7 +215,7 @@ def test_a_warm_corpus_is_read_once(tmp_path, counting):
 
 def test_a_warm_that_was_broken_off_goes_on(tmp_path, counting, monkeypatch):
     """What was read before the model failed is not read again."""
-    monkeypatch.setattr(late, "_BATCH", 8)
+    monkeypatch.setattr("brimful.search.late._BATCH", 8)
     fill(tmp_path / "a.db")
     with opened(tmp_path / "a.db", counting) as engine:
         before = set()

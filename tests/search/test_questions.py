@@ -236,7 +236,7 @@ def test_code_of_others_and_built_code_count_less_unless_they_are_asked_for(ask,
 
 
 def test_sources_count_less_where_somebody_asks_how(tmp_path):
-    """They keep .88, and manuals all; not where code is asked for, or named as code does, and not with priors off."""
+    """They lose a tenth against manuals; not where code is asked for, or named as code does, and not with priors off."""
     told = "Set the timeout of a request where the options are, before anything is done by hand.\n"
     code = "def request(url):\n    # Set the timeout of a request.\n" + "    value = 1\n" * 40
     with brimful.open(tmp_path / "store.db") as engine:
@@ -250,8 +250,7 @@ def test_sources_count_less_where_somebody_asks_how(tmp_path):
 
         how = "how do I set the timeout of a request?"
         less, whole = worth(how, priors=True), worth(how, priors=False)
-        assert less["b.md"] == whole["b.md"]
-        assert less["a.py"] == pytest.approx(0.88 * whole["a.py"], abs=1e-5)
+        assert less["a.py"] / less["b.md"] < 0.9 * whole["a.py"] / whole["b.md"]
         for question in (
             "how does request() set the timeout?",
             "how do I find the function with a timeout of a request",

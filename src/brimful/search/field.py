@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,9 @@ _SURROUNDINGS = 8  # units on both sides of those that are looked at, which are 
 _ENTRY = 100
 """What a word counts there, in thousandths: an entry has the words of what it names, and says nothing of it."""
 
+_MOST_HALVINGS = 16
+_NEIGHBOUR = 5
+"""A unit's neighbours get one of so many parts of what it counts."""
 _OF_RECORDS = 4
 """One of so many blocks that are looked at may be of records, where enough others have words of the question."""
 
@@ -111,6 +115,49 @@ def taken(field: Field, order: Numbers) -> Field:
         semantic=field.semantic[order],
         places=field.places[order],
     )
+
+
+def fused(columns: CorpusColumns, field: Field, alike: Numbers) -> Field:
+    """The field by words and by a second measure of its best units, whatever the scale of that.
+
+    A unit that is one standard deviation less alike than the best counts half as much; those that were not measured
+    count as the least alike. A share of what a unit counts goes to its neighbours: an answer often adjoins the sentence
+    that the question is like.
+    """
+    scores = _spread(columns, field.units, _halved(field.scores, alike))
+    documents = np.zeros_like(field.documents)
+    np.maximum.at(documents, field.rows, scores)
+    return in_order(replace(field, scores=scores, documents=documents))
+
+
+def _halved(scores: Numbers, alike: Numbers) -> Numbers:
+    """Scores, half as high for each deviation behind the most alike; in a straight line between two halvings.
+
+    >>> _halved(np.array([800, 800, 800, 800]), np.array([700, 500, 600])).tolist()
+    [800, 153, 353, 153]
+    """
+    count, total = len(alike), int(alike.sum())
+    deviation = max(isqrt(count * int(alike @ alike) - total * total) // count, 1)
+    behind = np.full(len(scores), alike.max() - alike.min())
+    behind[:count] = alike.max() - alike
+    halvings, part = np.divmod(behind, deviation)
+    halved: Numbers = (scores * (2 * deviation - part) // (2 * deviation)) >> np.minimum(halvings, _MOST_HALVINGS)
+    return halved
+
+
+def _spread(columns: CorpusColumns, units: Ids, scores: Numbers) -> Numbers:
+    """Scores with a share of those of the units right before and after; records of data are each for themselves."""
+    order = np.argsort(units, kind="stable")
+    placed, in_place = units[order], scores[order]
+    is_next = (
+        (np.diff(placed) == 1) & (np.diff(columns.extents[placed]) == 0) & ~columns.records[columns.rows[placed[1:]]]
+    )
+    gained = in_place.copy()
+    gained[1:] += np.where(is_next, in_place[:-1] // _NEIGHBOUR, 0)
+    gained[:-1] += np.where(is_next, in_place[1:] // _NEIGHBOUR, 0)
+    spread = np.empty(len(units), np.int64)
+    spread[order] = gained
+    return spread
 
 
 def relevance(

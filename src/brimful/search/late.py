@@ -1,9 +1,7 @@
 """What does a model make of the best places of a question? Its order is fused with that of words.
 
 A model reads the best units by words, each with the path and the headings above it; nothing else of the corpus has to
-be embedded. Vectors are remembered in the store by the text that was read, so no text is read twice. The two orders are
-fused by reciprocal ranks, which need no weight and no scale; a part of each unit's worth goes to its neighbours, since
-an answer often stands beside the sentence that the question is like.
+be embedded. Vectors are remembered in the store by the text that was read, so no text is read twice.
 """
 
 from __future__ import annotations
@@ -20,19 +18,15 @@ from brimful.index.segments import Numbers
 from brimful.index.vectors import Bytes, cosines, quantise, text_key
 from brimful.neural.embedders import Embedder
 from brimful.search.columns import CorpusColumns, Ids
-from brimful.search.field import MILLION, Field, in_order, taken
+from brimful.search.field import Field, taken
 
 if TYPE_CHECKING:
     from brimful.neural.named import Reranker
 
-READ_UNITS: Final = 400
+READ_UNITS: Final = 600
 """Units that a model reads for a question: the best by words."""
 _RERANKED_UNITS: Final = 60
 """Units that a reranker reads together with the question, where one is named."""
-_RANK_OFFSET: Final = 10
-"""What is added to a rank before its reciprocal is taken: the first counts twice as much as the twelfth."""
-_NEIGHBOUR: Final = (3, 10)
-"""The share of a unit's worth that each of its neighbours gets."""
 _HEADING_CHARACTERS = 80
 _HEADING_MARKS = "#=*~-_:{} \t\r\n"
 _KEPT_QUESTIONS = 64
@@ -131,64 +125,16 @@ def unit_texts(columns: CorpusColumns, units: Ids) -> list[str]:
     return texts
 
 
-def read_late(columns: CorpusColumns, field: Field, question: str, late: LateEncoder) -> tuple[Field, ReadReport]:
-    """The units by words and model together; where the model fails, as they were by words."""
-    count = min(READ_UNITS, len(field.units))
+def read_late(
+    columns: CorpusColumns, units: Ids, question: str, late: LateEncoder
+) -> tuple[Numbers | None, ReadReport]:
+    """How like the question some units are, in millionths; None where the model fails."""
     try:
-        rows, embedded = late.vectors(unit_texts(columns, field.units[:count]))
+        rows, embedded = late.vectors(unit_texts(columns, units))
         alike = cosines(rows, late.question(question))
     except EndpointError as error:
-        return field, ReadReport(late.name, late.runtime, 0, 0, str(error))
-    by_model = np.full(len(field.units), len(field.units), np.int64)
-    by_model[:count] = _ranks_of(alike)
-    worth = _reciprocal(np.arange(len(field.units))) + np.where(by_model < count, _reciprocal(by_model), 0)
-    semantic = field.semantic.copy()
-    semantic[:count] = alike
-    documents = _documents(field, by_model)
-    fused = replace(field, scores=_spread(columns, field.units, worth), semantic=semantic, documents=documents)
-    nearest = int(alike.max(initial=0))
-    return in_order(fused), ReadReport(late.name, late.runtime, count, embedded, nearest=nearest)
-
-
-def _ranks_of(worth: Numbers) -> Numbers:
-    """The place of each in descending order, from 0; of equal ones the first stands first.
-
-    >>> _ranks_of(np.array([5, 9, 5])).tolist()
-    [1, 0, 2]
-    """
-    ranks = np.empty(len(worth), np.int64)
-    ranks[np.argsort(-worth, kind="stable")] = np.arange(len(worth))
-    return ranks
-
-
-def _reciprocal(ranks: Numbers) -> Numbers:
-    found: Numbers = MILLION // (_RANK_OFFSET + 1 + ranks)
-    return found
-
-
-def _spread(columns: CorpusColumns, units: Ids, worth: Numbers) -> Numbers:
-    """The worth of units with a share of that of the units right before and after them in their documents."""
-    order = np.argsort(units, kind="stable")
-    placed, worth_in_order = units[order], worth[order]
-    extents = columns.extents[placed]
-    is_next = (np.diff(placed) == 1) & (np.diff(extents) == 0)
-    share, whole = _NEIGHBOUR
-    gained = worth_in_order.copy()
-    gained[1:] += np.where(is_next, worth_in_order[:-1] * share // whole, 0)
-    gained[:-1] += np.where(is_next, worth_in_order[1:] * share // whole, 0)
-    found = np.empty(len(units), np.int64)
-    found[order] = gained
-    return found
-
-
-def _documents(field: Field, by_model: Numbers) -> Numbers:
-    """What documents are worth by words and by their nearest unit together."""
-    nearest = np.full(len(field.documents), len(field.units), np.int64)
-    np.minimum.at(nearest, field.rows, by_model)
-    by_unit = np.where(nearest < len(field.units), _reciprocal(_ranks_of(-nearest)), 0)
-    by_words = np.where(field.documents > 0, _reciprocal(_ranks_of(field.documents)), 0)
-    found: Numbers = by_words + by_unit
-    return found
+        return None, ReadReport(late.name, late.runtime, 0, 0, str(error))
+    return alike, ReadReport(late.name, late.runtime, len(units), embedded, nearest=int(alike.max(initial=0)))
 
 
 def read_again(

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from brimful.corpus.documents import Hit
 from brimful.index.segments import Numbers
 from brimful.search.columns import NO_WORD, CorpusColumns, following, literal
-from brimful.search.field import MILLION, THOUSAND, Field, TermHits, in_order, relevance, taken
-from brimful.search.late import LateEncoder, ReadReport, read_again, read_late
+from brimful.search.field import MILLION, THOUSAND, Field, TermHits, fused, in_order, relevance, taken
+from brimful.search.late import READ_UNITS, LateEncoder, ReadReport, read_again, read_late
 from brimful.search.mentions import DateAsked, dates_in, options_in
 from brimful.search.priors import SOURCE, TRANSLATION
 from brimful.search.query import Query, narrowed, parse_query, rarest
@@ -92,6 +92,8 @@ _END_SHARE = (1, 2)
 """Relevance ends where a hit is worth less than this share of the best one."""
 _AGAIN = 3
 """What a unit counts that says again what others have said: one of so many parts."""
+_OF_FURTHER = np.array([1_000, 667, 444, 296])
+"""Thousandths that a unit of a source file counts after none, one, two, or more units of that file."""
 _LEAST_PART = 3
 """Characters of a part of a word that means the same elsewhere."""
 _LETTERS_AND_DIGITS = re.compile(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
@@ -248,11 +250,19 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, ReadReport | None]:
     if blocks not in asked.fields:
         columns, late, report = asked.reading.columns, asked.late, None
         field = _by_words(asked, asked.settings, blocks, _favour(asked.reading, asked.recent_days, asked.settings))
-        if late is not None and len(field.units):
-            field, report = read_late(columns, field, asked.as_read, late)
+        if len(field.units):
+            alike = field.scores[:READ_UNITS]
+            if late is not None:
+                likeness, report = read_late(columns, field.units[:READ_UNITS], asked.as_read, late)
+                if likeness is not None:
+                    alike = field.semantic[:READ_UNITS] = likeness
+            field = fused(columns, field, alike)
         if asked.reranker is not None and len(field.units):
             field, report = read_again(columns, field, asked.as_read, asked.reranker, report, known=asked.reranked)
-        asked.fields[blocks] = _said_once(columns, _worth_something(field), asked.settings), report
+        field = _worth_something(field)
+        if asked.settings.priors:
+            field = _files_first(columns, _said_once(columns, field))
+        asked.fields[blocks] = field, report
     return asked.fields[blocks]
 
 
@@ -505,13 +515,28 @@ def _worth_something(field: Field) -> Field:
     return field if count == len(field.scores) else taken(field, np.arange(count))
 
 
-def _said_once(columns: CorpusColumns, field: Field, settings: FieldSettings) -> Field:
-    """The field where units that say again what better ones of their document say count less."""
-    again = repeats(columns, field.units, field.rows) if settings.priors else np.zeros(0, np.int64)
+def _said_once(columns: CorpusColumns, field: Field) -> Field:
+    """The field where units that repeat better ones of their document count less."""
+    again = repeats(columns, field.units, field.rows)
     if not len(again):
         return field
     scores = field.scores.copy()
     scores[again] //= _AGAIN
+    return in_order(replace(field, scores=scores))
+
+
+def _files_first(columns: CorpusColumns, field: Field) -> Field:
+    """The field where the second to fourth unit of a source file count less and less: another file comes before them.
+
+    A source file is about one thing, which its best unit names; a manual is about many.
+    """
+    places = np.flatnonzero(columns.sources[field.rows])
+    rows = field.rows[places]
+    by_row = np.argsort(rows, kind="stable")
+    begins = np.flatnonzero(np.diff(rows[by_row], prepend=-1))
+    earlier = np.arange(len(rows)) - np.repeat(begins, np.diff(begins, append=len(rows)))
+    scores = field.scores.copy()
+    scores[places[by_row]] = scores[places[by_row]] * _OF_FURTHER[np.minimum(earlier, len(_OF_FURTHER) - 1)] // THOUSAND
     return in_order(replace(field, scores=scores))
 
 
