@@ -236,7 +236,7 @@ def test_code_of_others_and_built_code_count_less_unless_they_are_asked_for(ask,
 
 
 def test_sources_count_less_where_somebody_asks_how(tmp_path):
-    """They lose a tenth against manuals; not where code is asked for, or named as code does, and not with priors off."""
+    """They lose a tenth against manuals; not where code is asked for or named as in code, and not with priors off."""
     told = "Set the timeout of a request where the options are, before anything is done by hand.\n"
     code = "def request(url):\n    # Set the timeout of a request.\n" + "    value = 1\n" * 40
     with brimful.open(tmp_path / "store.db") as engine:
