@@ -15,7 +15,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 def _building() -> Any:
     """The package's own module that builds; the package itself can't be imported yet."""
-    path = Path(__file__).parent / "src" / "brimful" / "kernels" / "building.py"
+    path = Path(__file__).parent / "src" / "brimful" / "native" / "building.py"
     spec = importlib.util.spec_from_file_location("building", path)
     assert spec is not None
     assert spec.loader is not None
@@ -45,7 +45,7 @@ class KernelsHook(BuildHookInterface[Any]):
         folder = Path(tempfile.mkdtemp(prefix="brimful-kernels-"))
         library = folder / f"kernels{building.suffix_for(target or None)}"
         building.build(library, target=target or None)
-        build_data["force_include"][str(library)] = f"brimful/kernels/{library.name}"
+        build_data["force_include"][str(library)] = f"brimful/native/{library.name}"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{tag or _own_tag()}"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from brimful.kernels.bert import PATHS, Encoder, best_path
+from brimful.native.bert import PATHS, Encoder, best_path
 from brimful.neural import bert
 from brimful.neural.bert import BertEmbedder
 

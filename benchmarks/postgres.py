@@ -41,7 +41,7 @@ RECALL_BUDGETS = (500, 1_000, 2_000, 4_000)
 _WRITER = """
 import sys
 import brimful
-from brimful.corpus.skips import SourceSettings
+from brimful.documents.skips import SourceSettings
 with brimful.open(sys.argv[1]) as engine:
     for folder in sys.argv[2:]:
         engine.add(folder, settings=SourceSettings(workers=1))

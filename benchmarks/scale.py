@@ -61,7 +61,7 @@ class Measured:
 def one(megabytes: float, count: int) -> Measured:
     """Index and ask one corpus, in this process; another process asks it again for its memory."""
     import brimful
-    from brimful.corpus.skips import SourceSettings
+    from brimful.documents.skips import SourceSettings
     from brimful.store.format import SqliteCursor
 
     with tempfile.TemporaryDirectory(prefix="brimful-scale-") as name:

@@ -181,9 +181,9 @@ def _refused() -> None:
 
 
 def _kernels() -> None:
-    from brimful import kernels
+    from brimful import native
 
-    kernels.opened(Path("kernels.so"))
+    native.opened(Path("kernels.so"))
 
 
 def _raised(line: str) -> Callable[[], None]:

@@ -1,6 +1,6 @@
 """Compile the kernels with sanitizers and compare them with their oracles on much generated input.
 
-A copy of the source gets a library with AddressSanitizer in place of the usual one, and `tests/kernels` runs on it: an
+A copy of the source gets a library with AddressSanitizer in place of the usual one, and `tests/native` runs on it: an
 access outside of what the caller gave ends the run. Memory comes from `malloc`, so that also the bytes behind a Python
 object are watched. Input is Hypothesis's own, by chance and with UndefinedBehaviorSanitizer too; or, with `--guided`,
 atheris looks for bytes that reach lines of the kernels which no earlier ones reached, so many seconds a comparison.
@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TESTS = ROOT / "tests" / "kernels"
+TESTS = ROOT / "tests" / "native"
 FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 GUIDED = ["-O1", "-g", "-fsanitize=address", "-fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp"]
 LONGEST = 8_192  # bytes that Hypothesis makes one input of
@@ -109,7 +109,7 @@ def _comparisons() -> Iterator[tuple[str, str]]:
     """The tests that Hypothesis makes input for, but those that want something else too."""
     sys.path.insert(0, str(ROOT))
     for path in sorted(TESTS.glob("test_*.py")):
-        for name, test in vars(import_module(f"tests.kernels.{path.stem}")).items():
+        for name, test in vars(import_module(f"tests.native.{path.stem}")).items():
             if not name.startswith("test_") or not hasattr(test, "hypothesis"):
                 continue
             if inspect.signature(test).parameters:
@@ -122,8 +122,8 @@ def _fuzz(module: str, name: str, *limits: str) -> int:
     """One comparison, in a process that was started for it."""
     import atheris
 
-    with atheris.instrument_imports(include=["tests.kernels"]):
-        test = getattr(import_module(f"tests.kernels.{module}"), name)
+    with atheris.instrument_imports(include=["tests.native"]):
+        test = getattr(import_module(f"tests.native.{module}"), name)
     take: Callable[[bytes], bytes | None] = test.hypothesis.fuzz_one_input
 
     def compared(data: bytes) -> None:
@@ -137,7 +137,7 @@ def _fuzz(module: str, name: str, *limits: str) -> int:
 def _build(environment: dict[str, str], flags: list[str]) -> None:
     """The library of the copy that the environment's path names."""
     build = (
-        "from brimful.kernels import building; "
+        "from brimful.native import building; "
         f"building.build(building.beside_source(), flags={flags!r}); print(building.beside_source())"
     )
     subprocess.run([sys.executable, "-c", build], env=environment, check=True)

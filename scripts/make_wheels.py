@@ -20,18 +20,18 @@ TARGETS = {
     "x86_64-windows-gnu": "win_amd64",
     "aarch64-windows-gnu": "win_arm64",
 }
-LIBRARIES = {f"brimful/kernels/kernels{suffix}" for suffix in (".so", ".dylib", ".dll")}
+LIBRARIES = {f"brimful/native/kernels{suffix}" for suffix in (".so", ".dylib", ".dll")}
 TRY = """
 import brimful
 from pathlib import Path
-from brimful import kernels
-assert Path(kernels.__file__).is_relative_to({folder!r}), kernels.__file__
+from brimful import native
+assert Path(native.__file__).is_relative_to({folder!r}), native.__file__
 with brimful.open("try.db") as engine:
     engine.add_text("tea.md", "Tea is at four.")
     context = engine.context("When is tea?", budget=500)
     assert "four" in context.text
     assert engine.verify(context.receipt).verified
-print("a context and a receipt that verifies, with", Path(kernels.library()._name).name)
+print("a context and a receipt that verifies, with", Path(native.library()._name).name)
 """
 
 

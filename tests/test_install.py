@@ -18,7 +18,7 @@ PACKAGE = ROOT / "src" / "brimful"
 PLAIN = {
     "the page": [*(PACKAGE / "surfaces" / "http").glob("*.py"), PACKAGE / "surfaces" / "serving.py"],
     "MCP": (PACKAGE / "surfaces" / "mcp").glob("*.py"),
-    "PDF": [PACKAGE / "corpus" / "loaders" / "office.py"],
+    "PDF": [PACKAGE / "documents" / "loaders" / "office.py"],
     "following changes": [PACKAGE / "ingest" / "folders.py", PACKAGE / "surfaces" / "cli" / "serving.py"],
     "the command line": (PACKAGE / "surfaces" / "cli").glob("*.py"),
     "the store": (PACKAGE / "store").glob("*.py"),

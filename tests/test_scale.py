@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brimful.corpus.documents import Document
+from brimful.documents.documents import Document
 from brimful.store.sqlite import SqliteStore
 from brimful.store.writing import Entry
 

@@ -67,7 +67,7 @@ class Brimful:
     """What stands before the names of all files, whatever their folder is called."""
 
     def __init__(self) -> None:
-        from brimful.corpus.skips import SourceSettings
+        from brimful.documents.skips import SourceSettings
         from brimful.ingest.folders import ingest
         from brimful.store.sqlite import SqliteStore
 
@@ -118,7 +118,7 @@ class _BrimfulReader:
 
 class _BrimfulWriter:
     def __init__(self, store: Any) -> None:
-        from brimful.corpus.documents import Document
+        from brimful.documents.documents import Document
         from brimful.store.sqlite import Entry
 
         self._store, self._document, self._entry = store, Document, Entry

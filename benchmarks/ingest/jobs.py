@@ -124,7 +124,7 @@ def replace(*, system: str, where: str, folder: str, name: str) -> dict[str, Any
 
 def again(*, where: str, folder: str, name: str) -> dict[str, Any]:
     """Add a folder again, with nothing changed and with one file changed, against merely walking it."""
-    from brimful.corpus.sources import walk
+    from brimful.documents.sources import walk
 
     contender = Brimful()
     changed = Path(folder) / name

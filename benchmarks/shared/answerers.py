@@ -11,7 +11,7 @@ import numpy as np
 
 import brimful
 from brimful.assembly.context import Context
-from brimful.corpus.documents import Document
+from brimful.documents.documents import Document
 from brimful.evaluation import Answerer, Place
 from brimful.neural.named import embedder_named
 from shared.sets import Scope, SharedQuestion

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from brimful.corpus.documents import Document
+from brimful.documents.documents import Document
 from brimful.evaluation import EvaluationSet, Question, read_set
 
 BUDGETS = (500, 1000, 2000, 4000)

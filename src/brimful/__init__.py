@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from brimful.assembly.pack import pack, parse, render
     from brimful.async_engine import AsyncEngine, open_async
     from brimful.budget import Budget
-    from brimful.corpus.documents import Document, Hit
+    from brimful.documents.documents import Document, Hit
     from brimful.engine import Engine, open  # noqa: A004
     from brimful.errors import (
         BrimfulError,
@@ -42,7 +42,7 @@ else:
         "brimful.assembly.pack": "pack parse render",
         "brimful.async_engine": "AsyncEngine open_async",
         "brimful.budget": "Budget",
-        "brimful.corpus.documents": "Document Hit",
+        "brimful.documents.documents": "Document Hit",
         "brimful.engine": "Engine open",
         "brimful.errors": (
             "BrimfulError BudgetError ChoiceError DocumentError FormatError InputError MissingPartError ScoreError "

@@ -12,7 +12,7 @@ from brimful.assembly.fill import FULL_PERCENT
 from brimful.assembly.formats import form_for
 from brimful.assembly.pack import Packer
 from brimful.budget import Budget
-from brimful.corpus.documents import Document, Hit
+from brimful.documents.documents import Document, Hit
 from brimful.search.columns import CorpusColumns
 from brimful.search.late import LateEncoder
 from brimful.search.pools import DIRECT_PERCENT, Pool, one_pool, parse_synonyms, pools_of, related_to

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from brimful.assembly.context import Context, verify_determinism
 from brimful.assembly.explain import PRICED, Explanation
 from brimful.budget import Budget
-from brimful.corpus.documents import Document
-from brimful.corpus.secrets import check_secret
-from brimful.corpus.skips import Reason, Skipped, SourceSettings
+from brimful.documents.documents import Document
+from brimful.documents.secrets import check_secret
+from brimful.documents.skips import Reason, Skipped, SourceSettings
 from brimful.errors import InputError, SettingError
 from brimful.moment import KEPT_CONTEXT_BYTES, KEPT_CONTEXTS, Corpus, KeptContexts, Readers, ask_for, beside_the_rest
 from brimful.neural.embedders import Embedder
@@ -32,12 +32,12 @@ from brimful.store.store import place_below
 
 if TYPE_CHECKING:
     from brimful.assembly.citing import Checked
-    from brimful.corpus.sources import Found as FoundFile
     from brimful.densify.captures import Capture, Captures
     from brimful.densify.digest import Digest
     from brimful.densify.memory import Memory
     from brimful.densify.model import Model
     from brimful.densify.run import Progress
+    from brimful.documents.sources import Found as FoundFile
     from brimful.ingest import Report
     from brimful.neural.named import Reranker
     from brimful.receipts.checking import Findings

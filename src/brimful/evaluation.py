@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from brimful.assembly.context import Context
 from brimful.budget import budget_of
-from brimful.corpus.documents import Document
+from brimful.documents.documents import Document
 from brimful.errors import InputError
 from brimful.text.bpe import tokenizer_of
 from brimful.text.spans import Span, check_span, merge_spans
@@ -429,7 +429,7 @@ def _rounded(values: dict[str, float]) -> dict[str, float]:
 def evaluate(answer: Answerer, asked: EvaluationSet, budgets: Sequence[int] = BUDGETS) -> Result:
     """Ask every question at every budget and measure the answers.
 
-    >>> from brimful.corpus.documents import Document
+    >>> from brimful.documents.documents import Document
     >>> question = Question("q1", "When?", (Place("a.txt", 4, 11),))
     >>> tea = EvaluationSet("tea", (Document("a.txt", "Tea at four."),), (question,))
     >>> result = evaluate(lambda question, budget: [Place("a.txt", 0, 12)], tea, (3, 4))

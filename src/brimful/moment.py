@@ -22,7 +22,7 @@ from brimful.assembly.explain import PRICED, Explanation, Prices
 from brimful.assembly.outline_map import by_importance, draw, inside
 from brimful.assembly.showing import map_part, question_part
 from brimful.budget import Budget, budget_of
-from brimful.corpus.documents import Document, check_path, close_part
+from brimful.documents.documents import Document, check_path, close_part
 from brimful.errors import DocumentError, FormatError, InputError, SettingError, SpanError, StoreError, choose, install
 from brimful.neural.embedders import Embedder, identity_of
 from brimful.receipts.notation import read_as

@@ -15,9 +15,9 @@ from unittest.mock import patch
 from starlette.testclient import TestClient
 
 import brimful
-from brimful.corpus.loaders import load
-from brimful.corpus.skips import Refusal
 from brimful.densify import models
+from brimful.documents.loaders import load
+from brimful.documents.skips import Refusal
 from brimful.errors import BrimfulError
 from brimful.receipts.receipt import Receipt
 from brimful.search.query import parse_query

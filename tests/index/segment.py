@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from brimful.index.build import Extent, index_terms, outline_extents
 from brimful.index.segments import Numbers, Postings
-from brimful.kernels.lines import NEWLINES
+from brimful.native.lines import NEWLINES
 from brimful.text.outline import Heads
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from brimful.index.build import Extent
 from brimful.index.segments import Postings
-from brimful.kernels.terms import ROOM
+from brimful.native.terms import ROOM
 from brimful.text.terms import indexed_terms, plain_forms, terms_of
 from tests.index.plain_forms import with_plain_forms
 from tests.index.segment import build_segment

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from brimful.index import segments
 from brimful.index.segments import OpenPage, Postings, pages_beginning, pages_of, read_page
-from brimful.kernels.terms import letter_lines
+from brimful.native.terms import letter_lines
 
 postings = st.dictionaries(
     st.text("abé_1", min_size=1, max_size=8).map(str.encode),

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from brimful.corpus import reading
+from brimful.documents import reading
 from brimful.errors import DocumentError, StoreBusyError
 from brimful.ingest import folders
 from brimful.ingest.folders import watch_into

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from brimful.corpus.skips import Skipped
+from brimful.documents.skips import Skipped
 from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
 from tests.store.test_sqlite import dump

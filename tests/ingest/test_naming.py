@@ -9,7 +9,7 @@ import pytest
 
 import brimful
 from brimful import Document
-from brimful.corpus.sources import walk
+from brimful.documents.sources import walk
 from brimful.errors import DocumentError
 from brimful.ingest.folders import ingest, preview
 from brimful.store.opening import opened

@@ -4,7 +4,7 @@ import fsspec
 import pytest
 
 import brimful
-from brimful.corpus.skips import SourceSettings
+from brimful.documents.skips import SourceSettings
 from brimful.errors import DocumentError
 
 

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from brimful import Document
-from brimful.corpus import reading
-from brimful.corpus.reading import LongDocument
-from brimful.corpus.skips import Refusal, SourceSettings
+from brimful.documents import reading
+from brimful.documents.reading import LongDocument
+from brimful.documents.skips import Refusal, SourceSettings
 from brimful.index import build
 from brimful.ingest import folders as ingesting
 from brimful.ingest.folders import ingest

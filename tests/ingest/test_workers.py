@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
-from brimful.corpus.skips import SourceSettings
+from brimful.documents.skips import SourceSettings
 from brimful.errors import SettingError
 from brimful.ingest import workers
 from brimful.ingest.folders import ingest
 from brimful.ingest.workers import index, threads_for
-from brimful.kernels import cores
+from brimful.native import cores
 from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
 from tests.store.test_sqlite import dump
@@ -94,7 +94,7 @@ def test_no_thread_goes_on_when_a_batch_cannot_be_written(folder, tmp_path, monk
 SCRIPT = """
 import sys
 from pathlib import Path
-from brimful.corpus.skips import SourceSettings
+from brimful.documents.skips import SourceSettings
 from brimful.ingest import workers
 from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from brimful.errors import EndpointError, MissingPartError, SettingError
-from brimful.kernels.bert import best_path
+from brimful.native.bert import best_path
 from brimful.neural import bert
 from brimful.neural.bert import BertEmbedder
 from brimful.neural.embedders import identity_of

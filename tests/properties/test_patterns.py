@@ -20,12 +20,12 @@ from re import _parser as parser  # type: ignore[attr-defined]
 import pytest
 
 import brimful
-from brimful.corpus.loaders.html import read_page
-from brimful.corpus.loaders.office import _tidy
-from brimful.corpus.secrets import secret_in
-from brimful.corpus.skips import IgnoreRules
 from brimful.densify.failures import shown
 from brimful.densify.plan import squeeze
+from brimful.documents.loaders.html import read_page
+from brimful.documents.loaders.office import _tidy
+from brimful.documents.secrets import secret_in
+from brimful.documents.skips import IgnoreRules
 from tests.properties.growth import growth, seconds
 
 BOUND = 40
@@ -36,8 +36,8 @@ NOTICED_SECONDS = 0.004
 BOUNDED = {
     # Patterns that see a bounded piece of text only, with what bounds it.
     "brimful.assembly.formats.plain._END": "the end of a window, from where its text was said to end",
-    "brimful.corpus.loaders.html._CHARSET": "the first 4,096 bytes of a page",
-    "brimful.corpus.loaders.html._PROLOG": "the first 1,024 bytes of a page",
+    "brimful.documents.loaders.html._CHARSET": "the first 4,096 bytes of a page",
+    "brimful.documents.loaders.html._PROLOG": "the first 1,024 bytes of a page",
     "brimful.densify.failures._BROKEN": "a provider's message of 4,000 characters",
     "brimful.densify.failures._OVER": "a provider's message of 4,000 characters",
     "brimful.densify.failures._QUOTA": "a provider's message of 4,000 characters",

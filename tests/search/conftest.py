@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from brimful import Document
-from brimful.kernels.question import AskedWords, ChosenUnits, Rows, WordsInUnits
+from brimful.native.question import AskedWords, ChosenUnits, Rows, WordsInUnits
 from brimful.search.columns import CorpusColumns
 from brimful.store.sqlite import Entry, SqliteStore
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from brimful.search.query import parse_query
 from brimful.search.spelling import MOST_CORRECTIONS, Spellings, corrections, repair, similarity
 from brimful.search.terms import CountedWords
-from tests.kernels.spelling import edits_between
+from tests.native.spelling import edits_between
 from tests.search.test_forms import all_forms
 
 read = partial(parse_query, operators=True)

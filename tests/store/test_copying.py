@@ -6,7 +6,7 @@ import pytest
 
 import brimful
 from brimful import Document
-from brimful.corpus.loaders.loaded import SourceMap
+from brimful.documents.loaders.loaded import SourceMap
 from brimful.errors import StoreError
 from brimful.index import build
 from brimful.store import store as storing

@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from brimful.corpus import reading
-from brimful.corpus.encodings import encode_back
-from brimful.corpus.sources import walk
+from brimful.documents import reading
+from brimful.documents.encodings import encode_back
+from brimful.documents.sources import walk
 from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify

@@ -14,7 +14,7 @@ from blake3 import blake3
 
 import brimful
 from brimful import rules
-from brimful.corpus.documents import Document
+from brimful.documents.documents import Document
 from brimful.errors import StoreRulesError
 from brimful.index import build
 from brimful.index.build import Extent

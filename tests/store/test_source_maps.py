@@ -1,7 +1,7 @@
 """The way back to a document's original, as a store keeps it."""
 
-from brimful.corpus.documents import Document
-from brimful.corpus.loaders.loaded import SourceMap
+from brimful.documents.documents import Document
+from brimful.documents.loaders.loaded import SourceMap
 from brimful.store.sqlite import Entry, SqliteStore
 from brimful.store.upkeep import verify
 

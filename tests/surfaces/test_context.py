@@ -4,7 +4,7 @@ import shlex
 import pytest
 
 import brimful as library
-from brimful.corpus.skips import Skipped
+from brimful.documents.skips import Skipped
 from brimful.engine import Engine
 from tests.surfaces.conftest import HOSTILE_NAME, HOSTILE_TEXT, on_a_terminal, start
 

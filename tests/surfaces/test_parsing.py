@@ -133,7 +133,7 @@ def test_a_question_to_a_store_loads_what_it_needs(brimful, corpus, tmp_path):
     program = (
         "import sys; from brimful.surfaces.cli import main; code = main(sys.argv[1:]); "
         "heavy = {'fastapi', 'mcp', 'pydantic', 'splintr', 'starlette', 'tokenizers', 'uvicorn', "
-        "'brimful.corpus.loaders', 'brimful.densify', 'brimful.ingest.folders', 'brimful.receipts.sources', "
+        "'brimful.documents.loaders', 'brimful.densify', 'brimful.ingest.folders', 'brimful.receipts.sources', "
         "'brimful.store.postgres'}; "
         "sys.exit(f'{code} {heavy & set(sys.modules)}')"
     )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.kernels import terms as kernels
+from brimful.native import terms as kernels
 from brimful.text.terms import clumps_of, query_terms, terms_of
 
 SIGNS = "aB1_.,-'+# =<\u0338\u00ad\u0301é\u2019Ｃ漢…\n"

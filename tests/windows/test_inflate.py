@@ -9,7 +9,7 @@ from brimful.windows.policies import Ruler
 LONG = "".join(f"Sentence number {n} stands here on its own. " for n in range(2_000))
 
 
-@pytest.mark.seed("085b §5.1", "a position stands for itself", where="corpus/documents.py")
+@pytest.mark.seed("085b §5.1", "a position stands for itself", where="documents/documents.py")
 def test_a_position_needs_no_end():
     """A hit without an end is an atom position (085b §5.1)."""
     assert Hit("a.txt", 7).end == 7

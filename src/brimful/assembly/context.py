@@ -16,7 +16,7 @@ from brimful.assembly.formats import Block, Form, Fragment, Payload, Showing, fo
 from brimful.assembly.formats.form import in_block
 from brimful.assembly.showing import anthropic_arguments, context_html, context_record, openai_messages, prompt_of
 from brimful.budget import Budget
-from brimful.corpus.documents import Document, by_path
+from brimful.documents.documents import Document, by_path
 from brimful.search.late import ReadReport
 from brimful.search.search import Found, Sense
 from brimful.search.spelling import Correction

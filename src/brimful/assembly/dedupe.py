@@ -10,7 +10,7 @@ from itertools import compress
 from operator import attrgetter
 
 from brimful.errors import SettingError
-from brimful.kernels.runs import KeptTexts, RunSets
+from brimful.native.runs import KeptTexts, RunSets
 from brimful.windows.window import Window
 
 SHINGLE = 5

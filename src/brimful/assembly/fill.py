@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from brimful.assembly.select import Layout
-from brimful.corpus.documents import Document, Hit
+from brimful.documents.documents import Document, Hit
 from brimful.text.spans import Span, whole_characters
 from brimful.windows.policies import focused
 from brimful.windows.waterline import below_heading, with_words, without_tail

@@ -19,13 +19,13 @@ from brimful.asking import Asked
 from brimful.assembly.context import DIGEST_PREFIX, Condensed, Context, Omitted, Said
 from brimful.assembly.formats import form_for
 from brimful.budget import Budget, budget_of
-from brimful.corpus.documents import Document
 from brimful.densify.densify import densify
 from brimful.densify.digest import Digest
 from brimful.densify.extractive import ExtractiveModel, extract, fit_digest
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model
 from brimful.densify.models import model_for
+from brimful.documents.documents import Document
 from brimful.search.search import Found
 from brimful.settings import Ask, DensifySettings
 from brimful.states import States

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from brimful.corpus.documents import Document
 from brimful.densify.digest import CitedSentence, Digest
 from brimful.densify.extractive import ExtractiveModel, extract, join
 from brimful.densify.memory import Memory
@@ -21,6 +20,7 @@ from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.densify.plan import Slicer, check_input
 from brimful.densify.run import Caller, Ledger, Merging, Parting, Progress, Run
+from brimful.documents.documents import Document
 from brimful.errors import ContextLimitError, DocumentError
 from brimful.settings import DensifySettings
 from brimful.text.spans import Span

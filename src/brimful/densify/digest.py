@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from brimful.corpus.documents import Document
+from brimful.documents.documents import Document
 from brimful.text.spans import Span, merge_spans
 from brimful.text.terms import query_terms
 

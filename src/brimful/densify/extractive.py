@@ -13,9 +13,9 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.corpus.documents import Document
 from brimful.densify.digest import Digest
 from brimful.densify.model import Completion
+from brimful.documents.documents import Document
 from brimful.errors import BudgetError, SettingError
 from brimful.limits import EXTRACT_BYTES
 from brimful.text.spans import Span

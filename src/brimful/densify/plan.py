@@ -13,9 +13,9 @@ from typing import Literal
 
 from blake3 import blake3
 
-from brimful.corpus.documents import Document
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.model import Model
+from brimful.documents.documents import Document
 from brimful.errors import InputTooLongError, SettingError
 from brimful.settings import DensifySettings
 from brimful.text.spans import Span, merge_spans, on_to_code_point

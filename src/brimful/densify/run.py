@@ -16,7 +16,6 @@ from typing import Literal, Self, TypeVar
 
 from blake3 import blake3
 
-from brimful.corpus.documents import Document
 from brimful.densify.digest import Gap, Partial, from_merge, from_part
 from brimful.densify.memory import Memory
 from brimful.densify.model import Completion, Model, learn, silently_truncated
@@ -31,6 +30,7 @@ from brimful.densify.plan import (
     missing,
     prompt,
 )
+from brimful.documents.documents import Document
 from brimful.errors import (
     AuthError,
     CancelledError,

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers, Postings
-from brimful.kernels import lines as kernels
-from brimful.kernels.lines import NEWLINES
+from brimful.native import lines as kernels
+from brimful.native.lines import NEWLINES
 from brimful.text.kinds import Kind
 from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_in
 from brimful.text.markup import titles_of

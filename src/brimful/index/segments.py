@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
-from brimful.kernels import columns as kernels
-from brimful.kernels.terms import letter_lines, merge_lines
+from brimful.native import columns as kernels
+from brimful.native.terms import letter_lines, merge_lines
 from brimful.text.terms import Names
 
 # ---- columns: How are sorted numbers packed into few bytes?

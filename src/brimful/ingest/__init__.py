@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from brimful.corpus.skips import Skipped
+from brimful.documents.skips import Skipped
 
 Done = Literal["added", "changed", "renamed", "removed"]
 

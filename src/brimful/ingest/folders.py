@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
-from brimful.corpus.documents import check_path
-from brimful.corpus.reading import ATTEMPTS, LONG_BYTES, read_blocks, streamed
-from brimful.corpus.skips import Refusal, Skipped, SourceSettings
-from brimful.corpus.sources import Found, Root, parts_of, root_of, walk
+from brimful.documents.documents import check_path
+from brimful.documents.reading import ATTEMPTS, LONG_BYTES, read_blocks, streamed
+from brimful.documents.skips import Refusal, Skipped, SourceSettings
+from brimful.documents.sources import Found, Root, parts_of, root_of, walk
 from brimful.errors import DocumentError, StoreBusyError
 from brimful.ingest import Report
 from brimful.ingest.workers import (

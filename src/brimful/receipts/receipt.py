@@ -13,7 +13,7 @@ from brimful import rules
 from brimful.assembly.context import Condensed, Context, Omitted, Reason, digest_document, text_of
 from brimful.assembly.formats import Showing, form_for
 from brimful.budget import Budget
-from brimful.corpus.documents import Document
+from brimful.documents.documents import Document
 from brimful.errors import DocumentError, FormatError, StoreRulesError
 from brimful.receipts.notation import (
     UNLESS_EMPTY,

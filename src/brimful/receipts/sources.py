@@ -15,12 +15,12 @@ from blake3 import blake3
 
 from brimful.assembly.context import digest_document, written
 from brimful.assembly.formats import Block, Fragment, form_for
-from brimful.corpus.documents import Document
-from brimful.corpus.encodings import decode
-from brimful.corpus.loaders import Loaded, load
-from brimful.corpus.reading import BLOCK_BYTES, read, read_blocks
-from brimful.corpus.skips import Reason, Refusal, Skipped, SourceSettings
-from brimful.corpus.sources import Found
+from brimful.documents.documents import Document
+from brimful.documents.encodings import decode
+from brimful.documents.loaders import Loaded, load
+from brimful.documents.reading import BLOCK_BYTES, read, read_blocks
+from brimful.documents.skips import Reason, Refusal, Skipped, SourceSettings
+from brimful.documents.sources import Found
 from brimful.errors import BrimfulError
 from brimful.receipts.offline import Finding, Kind, counter_of, wrong
 from brimful.receipts.receipt import CitedDocument, CitedWindow, Receipt

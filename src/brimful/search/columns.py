@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers, Places, Postings, sequence
-from brimful.kernels.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common, leave_out
-from brimful.kernels.question import CorpusPlaces, Rows
-from brimful.kernels.terms import ROOM, join_strings, merge_lines, sort_strings
+from brimful.native.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common, leave_out
+from brimful.native.question import CorpusPlaces, Rows
+from brimful.native.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
 from brimful.search.signals import postings_of_names, words_of_title

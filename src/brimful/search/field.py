@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers
-from brimful.kernels.columns import Columns
-from brimful.kernels.question import (
+from brimful.native.columns import Columns
+from brimful.native.question import (
     AskedWords,
     ChosenUnits,
     ScaledUnits,

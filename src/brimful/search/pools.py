@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol
 
 import numpy as np
 
-from brimful.corpus.documents import Hit
+from brimful.documents.documents import Hit
 from brimful.errors import InputError
 from brimful.search.columns import CorpusColumns
 from brimful.search.search import Found, search

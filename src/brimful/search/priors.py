@@ -17,7 +17,7 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.kernels.runs import mark_lines
+from brimful.native.runs import mark_lines
 
 ONE: Final = 1_000
 """What an ordinary file counts, in thousandths."""

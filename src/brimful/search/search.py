@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.corpus.documents import Hit
+from brimful.documents.documents import Hit
 from brimful.index.segments import Numbers
 from brimful.search.columns import NO_WORD, CorpusColumns, following, literal
 from brimful.search.field import MILLION, THOUSAND, Field, TermHits, fused, in_order, relevance, taken

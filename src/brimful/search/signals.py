@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers, Postings
-from brimful.kernels.question import ChosenUnits, WordsInUnits
-from brimful.kernels.terms import find_rows
+from brimful.native.question import ChosenUnits, WordsInUnits
+from brimful.native.terms import find_rows
 from brimful.text.terms import Names, terms_of
 
 if TYPE_CHECKING:

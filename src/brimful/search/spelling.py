@@ -12,9 +12,9 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Places, places_of
-from brimful.kernels.runs import SpelledWords, sign_words
-from brimful.kernels.terms import ROOM, join_strings, letter_lines
+from brimful.native import Places, places_of
+from brimful.native.runs import SpelledWords, sign_words
+from brimful.native.terms import ROOM, join_strings, letter_lines
 from brimful.search.query import Query
 from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, place_of
 

@@ -11,7 +11,7 @@ from typing import Self, cast
 
 import numpy as np
 
-from brimful.corpus.documents import Document, Hit
+from brimful.documents.documents import Document, Hit
 from brimful.index.segments import Numbers
 from brimful.store.rows import Row
 from brimful.store.snapshot import StoredSnapshot

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimful.errors import SettingError
 from brimful.index.segments import OpenPage, pages_beginning
-from brimful.kernels.columns import Columns, OpenPages, unite_all, unite_named
+from brimful.native.columns import Columns, OpenPages, unite_all, unite_named
 from brimful.store.format import (
     CARDS,
     EXTENTS,

@@ -32,7 +32,7 @@ else:
     from backports import zstd
 
 if TYPE_CHECKING:
-    from brimful.corpus.loaders.loaded import SourceMap
+    from brimful.documents.loaders.loaded import SourceMap
 
 
 # ---- schema: How is a store laid out on disk, and is a row what was written?
@@ -626,7 +626,7 @@ def unpack_cards(packed: bytes, *, most: int) -> list[Sequence[Any]]:
 def pack_map(found: SourceMap) -> bytes:
     """The way back to a document's original, compressed.
 
-    >>> from brimful.corpus.loaders.loaded import SourceMap
+    >>> from brimful.documents.loaders.loaded import SourceMap
     >>> unpack_map(pack_map(SourceMap((0, 9), ("page 1", "page 2"), (None, 60))), most=200).at(9).label
     'page 2'
     """
@@ -637,6 +637,6 @@ def pack_map(found: SourceMap) -> bytes:
 def unpack_map(packed: bytes, *, most: int) -> SourceMap:
     """The map that `pack_map` packed, of so many bytes at most."""
     starts, labels, times = json.loads(unpacked(packed, most=most))
-    from brimful.corpus.loaders.loaded import SourceMap
+    from brimful.documents.loaders.loaded import SourceMap
 
     return SourceMap(tuple(starts), tuple(labels), tuple(times))

@@ -40,7 +40,7 @@ from brimful.text.outline import Heads
 from brimful.text.spans import check_span
 
 if TYPE_CHECKING:
-    from brimful.corpus.loaders.loaded import SourceMap
+    from brimful.documents.loaders.loaded import SourceMap
 
 
 # ---- meta: What is true of a store as a whole, and by which rules was it made?

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self, TypeGuard
 import numpy as np
 from blake3 import blake3
 
-from brimful.corpus.reading import LongDocument
+from brimful.documents.reading import LongDocument
 from brimful.errors import (
     CorruptError,
     StoreBusyError,

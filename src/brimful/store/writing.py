@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 import numpy as np
 from blake3 import blake3
 
-from brimful.corpus.documents import Document
-from brimful.corpus.reading import LongDocument
+from brimful.documents.documents import Document
+from brimful.documents.reading import LongDocument
 from brimful.index.build import (
     GAP,
     Extent,
@@ -31,7 +31,7 @@ from brimful.index.segments import (
     pages_of,
     without_empty,
 )
-from brimful.kernels.terms import multiplier_of
+from brimful.native.terms import multiplier_of
 from brimful.store.format import (
     CARDS,
     EXTENTS,
@@ -63,7 +63,7 @@ from brimful.text.stems import telling_words
 from brimful.text.terms import Names
 
 if TYPE_CHECKING:
-    from brimful.corpus.loaders.loaded import SourceMap
+    from brimful.documents.loaders.loaded import SourceMap
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from brimful.assembly.context import Context
 from brimful.assembly.explain import PRICED, Explanation
 from brimful.assembly.showing import context_record, corrections_record
 from brimful.choices import Choice
-from brimful.corpus.documents import Document, Hit
-from brimful.corpus.skips import Skipped
+from brimful.documents.documents import Document, Hit
+from brimful.documents.skips import Skipped
 from brimful.engine import Engine
 from brimful.receipts.receipt import Receipt
 from brimful.results import LeftOut, ShownHit, ShownPassage, ShownPrior, as_record

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from splintr import AnyTokenizer
 
-    from brimful.kernels.tokens import TokenTable
+    from brimful.native.tokens import TokenTable
 
 
 # ---- contractions: Where does a word end in an apostrophe and a long s? Some patterns take that for an `'s`, and

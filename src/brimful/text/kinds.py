@@ -6,8 +6,8 @@ import re
 from pathlib import PurePosixPath
 from typing import Literal
 
-from brimful.kernels import lines as kernels
-from brimful.kernels.runs import Anchors
+from brimful.native import lines as kernels
+from brimful.native.runs import Anchors
 
 Kind = Literal["prose", "code", "data"]
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from brimful.kernels.sources import close_lines
+from brimful.native.sources import close_lines
 from brimful.text.declarations import REACH, Found, Head, Source, family_of, heads_in, line_end, rule_of, trimmed
 from brimful.text.masking import Indentation, Masked
 

@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from brimful.kernels import Numbers
-from brimful.kernels.definitions import DEFINITION, find_blocks, nest_blocks
+from brimful.native import Numbers
+from brimful.native.definitions import DEFINITION, find_blocks, nest_blocks
 from brimful.text.masking import is_known, mask
 from brimful.text.outline import (
     FILLED,

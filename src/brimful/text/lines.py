@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import lines as kernels
-from brimful.kernels.lines import NEWLINES
+from brimful.native import lines as kernels
+from brimful.native.lines import NEWLINES
 from brimful.text.outline import BLANKS, Cuts, Heads
 
 # ---- lines: Where does each line of a text begin, where do its words, and where do its sentences?

@@ -13,8 +13,8 @@ from typing import Literal, overload
 
 import numpy as np
 
-from brimful.kernels import Numbers, marks
-from brimful.kernels.lines import count_speech
+from brimful.native import Numbers, marks
+from brimful.native.lines import count_speech
 from brimful.text import passages
 from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, Title, line_above
 from brimful.text.times import time_of

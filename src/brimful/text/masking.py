@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels.sources import (
+from brimful.native.sources import (
     BLOCK,
     CHARACTERS,
     DIRECTIVE,

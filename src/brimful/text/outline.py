@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import lines as kernels
-from brimful.kernels.columns import unite
+from brimful.native import lines as kernels
+from brimful.native.columns import unite
 from brimful.text.kinds import Kind
 
 if TYPE_CHECKING:

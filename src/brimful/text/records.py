@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import lines as kernels
+from brimful.native import lines as kernels
 from brimful.text.kinds import kind_of
 from brimful.text.outline import (
     FILLED,

@@ -9,8 +9,8 @@ from typing import Literal, cast, overload
 
 import numpy as np
 
-from brimful.kernels import Numbers
-from brimful.kernels.definitions import (
+from brimful.native import Numbers
+from brimful.native.definitions import (
     ATTRIBUTES,
     BLOCK,
     ELIXIR,

@@ -16,9 +16,9 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.kernels import Places
-from brimful.kernels import terms as kernels
-from brimful.kernels.terms import ROOM, Clumps
+from brimful.native import Places
+from brimful.native import terms as kernels
+from brimful.native.terms import ROOM, Clumps
 from brimful.text.characters import (
     APOSTROPHE,
     ASCII_CLASSES,

@@ -27,7 +27,7 @@ import numpy as np
 import platformdirs
 from blake3 import blake3
 
-from brimful.kernels.tokens import PAGE_CODES, TokenTable, index_tokens
+from brimful.native.tokens import PAGE_CODES, TokenTable, index_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from brimful.corpus.documents import Document, Hit
+from brimful.documents.documents import Document, Hit
 from brimful.settings import WindowSettings
 from brimful.text.outline import BLANKS, NO_RECORDS, Records
 from brimful.text.prose import refers_back

@@ -10,7 +10,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from brimful.budget import Budget, budget_of
-from brimful.corpus.documents import Document, Hit, by_path
+from brimful.documents.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
 from brimful.text.outline import Block, Outline, Record

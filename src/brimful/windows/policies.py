@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from brimful.corpus.documents import Document, Hit
-from brimful.kernels.lines import count_filled, place_filled
+from brimful.documents.documents import Document, Hit
+from brimful.native.lines import count_filled, place_filled
 from brimful.settings import Sizing, WindowSettings
 from brimful.text.outline import BLANKS
 from brimful.text.spans import Span, whole_characters

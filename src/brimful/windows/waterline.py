@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf, nextafter
 from operator import attrgetter, itemgetter
 
-from brimful.corpus.documents import Document, Hit
+from brimful.documents.documents import Document, Hit
 from brimful.text.outline import Block, Outline
 from brimful.text.passages import Passage
 from brimful.text.prose import natural_span

@@ -12,9 +12,9 @@ from typing import Literal
 from blake3 import blake3
 
 from brimful.choices import normalise
-from brimful.corpus.documents import SPEAKERS, Document, Hit, check_place
+from brimful.documents.documents import SPEAKERS, Document, Hit, check_place
 from brimful.errors import DocumentError, SpanError
-from brimful.kernels.lines import has_speaker
+from brimful.native.lines import has_speaker
 from brimful.settings import Strategy
 from brimful.text.layout import used_definitions
 from brimful.text.prose import sentence_starts

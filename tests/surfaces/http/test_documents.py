@@ -6,8 +6,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import brimful
-from brimful.corpus.documents import Document
 from brimful.densify.models import model_for
+from brimful.documents.documents import Document
 from brimful.errors import DocumentError
 from brimful.settings import DensifySettings
 from brimful.surfaces import records

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from brimful.assembly.pack import pack
 from brimful.budget import Budget, budget_of
-from brimful.corpus.documents import Document, Hit
+from brimful.documents.documents import Document, Hit
 from brimful.engine import Engine
 from brimful.errors import DocumentError, InputError, SettingError, choose
 from brimful.settings import DEFAULT_MODEL, AskSettings, FormatName, PackSettings

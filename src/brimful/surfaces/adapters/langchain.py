@@ -11,8 +11,8 @@ from typing import Any
 
 from brimful.async_engine import AsyncEngine
 from brimful.budget import Budget
-from brimful.corpus.documents import Document
-from brimful.corpus.skips import Reason
+from brimful.documents.documents import Document
+from brimful.documents.skips import Reason
 from brimful.engine import Engine
 from brimful.errors import DocumentError, MissingPartError, install
 from brimful.settings import DEFAULT_MODEL, FormatName

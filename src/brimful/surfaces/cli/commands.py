@@ -17,7 +17,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from brimful.assembly.context import why_empty
-from brimful.corpus.skips import SourceSettings
+from brimful.documents.skips import SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import USAGE, InputError, StoreRulesError, StoreVersionError
@@ -374,7 +374,7 @@ def _passing_store() -> Engine:
 
 def checked_paths(paths: Sequence[str]) -> Sequence[str]:
     """The same paths, all of them there, and none of them a store."""
-    from brimful.corpus.sources import root_of
+    from brimful.documents.sources import root_of
 
     for path in paths:
         if path != STDIN:
@@ -409,7 +409,7 @@ def own_roots(engine: Engine, store: str | None) -> tuple[str, ...]:
     A store that came with a checkout lists whatever its writer wanted: what lies outside of the checkout is only read
     when the user names it.
     """
-    from brimful.corpus.sources import is_remote, root_of
+    from brimful.documents.sources import is_remote, root_of
 
     folder = found_in(store)
     if folder is not None:
@@ -466,7 +466,7 @@ def _sum(total: Report, one: Report) -> None:
 
 
 def _is_there(root: str) -> bool:
-    from brimful.corpus.sources import root_of
+    from brimful.documents.sources import root_of
 
     try:
         root_of(root)
@@ -479,7 +479,7 @@ def _names(wanted: str, path: str) -> bool:
     """Whether a path of a document is meant: exactly, as something in a folder, or by a glob."""
     if path == wanted or path.startswith(wanted.rstrip("/") + "/"):
         return True
-    from brimful.corpus.skips import glob_pattern
+    from brimful.documents.skips import glob_pattern
 
     pattern = glob_pattern(wanted) if any(mark in wanted for mark in "*?[") else None
     return pattern is not None and re.fullmatch(pattern, path) is not None

@@ -9,9 +9,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from brimful.corpus.documents import Document
-from brimful.corpus.loaders import load
-from brimful.corpus.skips import Skipped
 from brimful.densify.captures import Capture
 from brimful.densify.densify import densify as condense
 from brimful.densify.extractive import ExtractiveModel, fit_digest
@@ -20,6 +17,9 @@ from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.densify.plan import forecast
 from brimful.densify.run import Progress
+from brimful.documents.documents import Document
+from brimful.documents.loaders import load
+from brimful.documents.skips import Skipped
 from brimful.engine import open as open_store
 from brimful.errors import InputError, StoreError, outcome_of
 from brimful.settings import DensifySettings, condensing

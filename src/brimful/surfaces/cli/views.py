@@ -12,8 +12,8 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from brimful.assembly.context import Context
-from brimful.corpus.documents import Document
-from brimful.corpus.skips import Skipped
+from brimful.documents.documents import Document
+from brimful.documents.skips import Skipped
 from brimful.engine import Engine
 from brimful.search.spelling import Correction
 from brimful.surfaces.cli.dispatch import FIXABLE

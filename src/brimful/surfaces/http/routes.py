@@ -18,8 +18,8 @@ from brimful.assembly.citing import check_answer as checked_against
 from brimful.assembly.explain import PRICED
 from brimful.assembly.pack import parse
 from brimful.budget import Budget
-from brimful.corpus.documents import Document
 from brimful.densify.run import Progress
+from brimful.documents.documents import Document
 from brimful.errors import BrimfulError, DocumentError, InputError, SettingError
 from brimful.receipts.receipt import Receipt
 from brimful.results import ShownPassage

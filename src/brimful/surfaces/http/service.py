@@ -22,7 +22,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from brimful.corpus.documents import Document
+from brimful.documents.documents import Document
 from brimful.engine import Engine
 from brimful.errors import (
     OUTCOMES,

@@ -1,0 +1,162 @@
+"""What does a file become: which text, and which place of the file does each byte come from?"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from brimful.documents.encodings import SNIFF_BYTES, decode, looks_binary
+from brimful.documents.skips import Refusal, SourceSettings
+from brimful.text.kinds import Kind, kind_of
+
+# ---- loaded: What does a file become: which text, and which place of the file does each byte come from?
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A place in the original file: "page 3", "cell 5", "message 12", with its time where it has one."""
+
+    label: str
+    time: int | None
+    start: int  # of the canonical text, in bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMap:
+    """The way back from canonical text to the original: three columns, sorted by their first.
+
+    >>> pages = SourceMap((0, 120), ("page 1", "page 2"), (None, None))
+    >>> pages.at(119).label, pages.at(120).label
+    ('page 1', 'page 2')
+    """
+
+    starts: tuple[int, ...] = field(repr=False)
+    labels: tuple[str, ...] = field(repr=False)
+    times: tuple[int | None, ...] = field(repr=False)
+
+    def at(self, byte: int) -> Origin | None:
+        """The origin of one byte; None before the first label."""
+        index = bisect_right(self.starts, byte) - 1
+        return self._origin(index) if index >= 0 else None
+
+    def between(self, start: int, end: int) -> list[Origin]:
+        """The origins that `[start, end)` touches, in order."""
+        first = max(bisect_right(self.starts, start) - 1, 0)
+        last = bisect_right(self.starts, max(start, end - 1))
+        return [self._origin(index) for index in range(first, last)]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __iter__(self) -> Iterator[Origin]:
+        return map(self._origin, range(len(self.starts)))
+
+    def _origin(self, index: int) -> Origin:
+        return Origin(self.labels[index], self.times[index], self.starts[index])
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """One document of a file, ready to be stored.
+
+    `rule` says how its bytes came about: an encoding's rule for text, "pdf", "html:utf-8" and so on for
+    converted formats. `source_map` is None for text: there a byte is a byte (or, converted, a line a line).
+    """
+
+    path: str
+    content: bytes = field(repr=False)
+    kind: Kind
+    language: str | None
+    rule: str
+    is_verbatim: bool
+    time: int | None = None
+    title: str | None = None
+    source_map: SourceMap | None = field(default=None, repr=False)
+
+
+class Canon:
+    """Canonical text in the making: pieces, and labels for the places where they begin."""
+
+    def __init__(self, *, max_bytes: int) -> None:
+        self.size = 0
+        self._max_bytes = max_bytes
+        self._pieces: list[bytes] = []
+        self._starts: list[int] = []
+        self._labels: list[str] = []
+        self._times: list[int | None] = []
+
+    def label(self, label: str, *, time: int | None = None) -> None:
+        """What is added from here on comes from `label`; a label with nothing in it is dropped."""
+        if self._starts and self._starts[-1] == self.size:
+            del self._starts[-1], self._labels[-1], self._times[-1]
+        self._starts.append(self.size)
+        self._labels.append(label)
+        self._times.append(time)
+
+    def add(self, text: str) -> None:
+        """Add text; a lone surrogate is written out as its escape, as JSON writes it."""
+        piece = text.encode("utf-8", "backslashreplace")
+        self.size += len(piece)
+        if self.size > self._max_bytes:
+            raise Refusal("too_large", f"its text is longer than max_text_bytes = {self._max_bytes}")
+        self._pieces.append(piece)
+
+    @property
+    def content(self) -> bytes:
+        """The text so far."""
+        return b"".join(self._pieces)
+
+    @property
+    def source_map(self) -> SourceMap | None:
+        """The labels so far; None without any."""
+        if not self._starts:
+            return None
+        return SourceMap(tuple(self._starts), tuple(self._labels), tuple(self._times))
+
+    def loaded(
+        self,
+        path: str,
+        rule: str,
+        *,
+        kind: Kind = "prose",
+        language: str = "markdown",
+        time: int | None = None,
+        title: str | None = None,
+    ) -> Loaded:
+        """The document that this text is."""
+        return Loaded(path, self.content, kind, language, rule, False, time, title, self.source_map)  # noqa: FBT003
+
+
+def fenced(text: str, *, language: str = "") -> str:
+    """Text as a Markdown code block whose fence is longer than any run of backticks in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.rstrip(chr(10))}\n{fence}\n"
+
+
+def table_row(cells: list[str]) -> str:
+    """One row of a Markdown table: no line breaks, bars escaped."""
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |\n"
+
+
+# ---- text: Which text is stored for a plain file: its own bytes wherever they are UTF-8.
+
+_MOST_ESCAPED = 20  # one byte in twenty that is no UTF-8 is a damaged text, more is another encoding
+
+
+def load_text(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
+    """Prose, code, tables, JSON, logs: the bytes of a file, or their conversion to UTF-8 by a named rule."""
+    if not settings.allows("binary") and looks_binary(raw[:SNIFF_BYTES]):
+        raise Refusal("binary", "its first bytes are those of a binary format")
+    decoded = decode(raw, encoding=settings.encoding)
+    check_escaped(decoded.escaped, len(raw), settings)
+    kind, language = kind_of(path, decoded.content)
+    yield Loaded(path, decoded.content, kind, language, decoded.rule, decoded.is_verbatim)
+
+
+def check_escaped(escaped: int, size: int, settings: SourceSettings) -> None:
+    """Refuse a text that is most likely in an encoding that must be named."""
+    if escaped * _MOST_ESCAPED > size and not (settings.allows("encoding") or settings.allows("binary")):
+        raise Refusal("encoding", f"{escaped} of {size} bytes are not UTF-8; name the file's encoding")

@@ -1,0 +1,436 @@
+"""Columns of numbers: packed, united, counted in stretches and units (columns.c, skips.c, places.c, units.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.errors import CorruptError
+from brimful.native import Numbers, Places, address_in, address_of, library, numbers_of, places_of
+
+_BITS = 7  # of a packed number in each byte
+
+_MOST_UNITED = 8  # columns at once: many short ones are sorted
+
+_SAYS_MORE = (
+    "a page of terms says that it has more positions than it holds, or some where no segment reaches; "
+    "index the sources again"
+)
+
+
+def pack_numbers(values: NDArray[Any]) -> bytes:
+    """Numbers as varints: seven bits a byte, low bits first. None of them is negative."""
+    values = numbers_of(values)
+    packed = np.empty(library().packed_size(values.ctypes.data, len(values)), np.uint8)
+    library().pack_numbers(values.ctypes.data, len(values), packed.ctypes.data)
+    return packed.tobytes()
+
+
+def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, Numbers]:
+    """Ascending columns one after the other, each as its differences; and where each ends in bytes, after a 0.
+
+    Column i is `columns[offsets[i]:offsets[i + 1]]`.
+    """
+    is_narrow, offsets = columns.dtype == np.int32, numbers_of(offsets)
+    columns = places_of(columns) if is_narrow else numbers_of(columns)
+    if len(offsets) and (offsets[0] < 0 or offsets[-1] > len(columns) or (np.diff(offsets) < 0).any()):
+        raise ValueError("the offsets of columns must ascend and lie inside of them")
+    ends = np.zeros(max(len(offsets), 1), np.int64)
+    # No difference is larger than the largest number.
+    widest = -(-max(int(columns.max(initial=0)).bit_length(), 1) // _BITS)
+    packed = np.empty(widest * len(columns) + 8, np.uint8)
+    given = (columns.ctypes.data, offsets.ctypes.data, len(ends) - 1, ends.ctypes.data + ends.itemsize)
+    size = (library().pack_places if is_narrow else library().pack_columns)(*given, packed.ctypes.data)
+    if size < 0:
+        raise ValueError("the numbers of a column must ascend, from 0 on")
+    return packed[:size].tobytes(), ends
+
+
+def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers:
+    """The numbers that were packed; with `sums` each with all before it added."""
+    codes = packed if isinstance(packed, bytes) else bytes(packed)
+    values = np.empty(library().packed_count(codes, len(codes)), np.int64)
+    library().unpack_numbers(codes, len(codes), sums, address_of(values))
+    return values
+
+
+class Columns:
+    """Columns of places or rows, one for each segment, with where a kernel finds them.
+
+    `at` is where each begins in memory, `sizes` how many numbers each has, `total` how many all of them have. A place
+    on the axis of a segment takes four bytes: indexing has no more for it, and merging makes no longer axis.
+    """
+
+    counted: tuple[Columns, Numbers, Numbers] | None = None
+    """Where there are many: for which bases rows were counted, which ones, and how often (`CountedRows`)."""
+
+    def __init__(self, columns: Iterable[NDArray[Any]]) -> None:
+        self._columns = [places_of(column) for column in columns]
+        self.at = np.array([address_of(column) for column in self._columns], np.uint64)
+        self.sizes = np.array([len(column) for column in self._columns], np.int64)
+        self.total = int(self.sizes.sum())
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, number: int) -> Places:
+        return self._columns[number]
+
+    def __iter__(self) -> Iterator[Places]:
+        return iter(self._columns)
+
+    @property
+    def given(self) -> tuple[int, int, int]:
+        """What every kernel over columns is given first: where they are, how long, how many."""
+        return address_of(self.at), address_of(self.sizes), len(self)
+
+    @classmethod
+    def cut(cls, values: Places, sizes: Numbers) -> Columns:
+        """Numbers that lie one after the other as columns of so many each.
+
+        >>> [column.tolist() for column in Columns.cut(np.array([5, 7, 9]), np.array([2, 0, 1]))]
+        [[5, 7], [], [9]]
+        """
+        values, each = places_of(values), sizes.tolist()
+        bounds = [0, *accumulate(each)]
+        if min(each, default=0) < 0 or bounds[-1] > len(values):
+            raise ValueError("columns must lie inside of their numbers")
+        return cls(values[first:last] for first, last in pairwise(bounds))
+
+
+class OpenPages:
+    """Pages of several segments, of which each would have the same names; a segment may have none.
+
+    A page is its names, sorted, a newline before the first and behind each; how many numbers the column of each has;
+    and these columns, packed.
+
+    >>> content = pack_numbers(np.array([2, 1])) + pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))[0]
+    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", content, (0, 2, len(content))), None])
+    >>> pages.counts(b"cup").tolist(), [column.tolist() for column in pages.of(b"tea")]
+    ([2, 0], [[7], []])
+    """
+
+    def __init__(self, pages: Sequence[PackedPage | None]) -> None:
+        self._kept, self._count = pages, len(pages)
+        given = np.array([_NOTHING if page is None else page.given for page in pages], np.uint64)
+        self.pages = given.reshape(-1, len(_NOTHING))  # where a kernel finds them
+        self._at = address_of(self.pages)
+
+    @property
+    def nbytes(self) -> int:
+        """What the pages take in memory."""
+        return sum(page.nbytes for page in self._kept if page is not None)
+
+    def counts(self, name: bytes) -> Numbers:
+        """How many numbers each has for a name."""
+        return self._find(name)[1]
+
+    def of(self, name: bytes) -> Columns:
+        """The numbers that each has for a name."""
+        before, counts, total = self._find(name)
+        values = np.empty(total, np.int32)
+        made = library().unpack_in_pages(
+            self._at, self._count, address_of(before), address_of(counts), address_of(values)
+        )
+        if made != total:
+            raise CorruptError(_SAYS_MORE)
+        return Columns.cut(values, counts)
+
+    def beginning(self, prefix: bytes) -> list[bytes]:
+        """The names that begin so, page after page."""
+        bounds = self._beginning(prefix).tolist()
+        texts = [page.names[first + 1 : last] for page, (first, last) in zip(self._kept, bounds, strict=True) if page]
+        joined = b"\n".join(filter(None, texts))
+        return joined.split(b"\n") if joined else []
+
+    def near(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:
+        """Names that begin so and may have so many letters, or that many more or less, page after page.
+
+        Of names that are not in letters of ASCII, only those with an apostrophe or beyond ASCII.
+        """
+        bounds = self._beginning(prefix)
+        room = np.empty(int((bounds[:, 1] - bounds[:, 0]).sum()), np.uint8)
+        made = library().near_names(self._at, self._count, address_of(bounds), letters, longer, address_of(room))
+        return room[: made - 1].tobytes().split(b"\n") if made else []
+
+    def _beginning(self, prefix: bytes) -> Numbers:
+        """Between which newlines of each page the names stand that begin so."""
+        bounds = np.empty((self._count, 2), np.int64)
+        library().find_beginnings(self._at, self._count, prefix, len(prefix), address_of(bounds))
+        return bounds
+
+    def _find(self, name: bytes) -> tuple[Numbers, Numbers, int]:
+        """How many numbers stand before those of a name in each, how many it has, and how many that are."""
+        before, counts = np.empty((2, self._count), np.int64)
+        total = library().find_in_pages(self._at, self._count, name, len(name), address_of(before), address_of(counts))
+        if total < 0:
+            raise CorruptError(_SAYS_MORE)
+        return before, counts, total
+
+
+class PackedPage:
+    """One of `OpenPages`: memory that a kernel reads, checked.
+
+    Of the bytes of `content` those from the first to the second of `parts` are the packed counts of the names'
+    columns, and those from there to the third the packed columns.
+    """
+
+    __slots__ = ("_content", "given", "names", "nbytes")
+
+    def __init__(self, names: bytes, content: bytes, parts: tuple[int, int, int]) -> None:
+        first, middle, last = parts
+        if names[:1] != b"\n" or names[-1:] != b"\n":
+            raise ValueError("a newline must stand before the first name and behind each")
+        if not 0 <= first <= middle <= last <= len(content):
+            raise ValueError("the parts of a page must lie inside of it")
+        self.names, self._content, self.nbytes = names, content, len(names) + len(content)
+        at = address_in(content)
+        self.given = (address_in(names), len(names), at + first, middle - first, at + middle, last - middle)
+
+
+def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
+    """Columns as one, ascending, each number once.
+
+    >>> unite([np.array([5, 1]), np.array([2, 5])]).tolist()
+    [1, 2, 5]
+    """
+    whole = np.concatenate([_NONE, *columns])
+    whole.sort(kind="stable")
+    keep = np.ones(len(whole), np.bool_)
+    np.not_equal(whole[1:], whole[:-1], out=keep[1:])
+    return whole[keep]
+
+
+def unite_all(groups: Sequence[Columns]) -> Columns:
+    """Several ascending columns of each segment as one of each, each number once.
+
+    >>> ones, twos = Columns([np.array([1])] * 2), Columns([np.array([2]), np.array([5])])
+    >>> [column.tolist() for column in unite_all([twos, ones])]
+    [[1, 2], [1, 5]]
+    """
+    if any(len(group) != len(groups[0]) for group in groups):
+        raise ValueError("every group needs a column of each segment")
+    while len(groups) > _MOST_UNITED:
+        groups = [unite_all(groups[first : first + _MOST_UNITED]) for first in range(0, len(groups), _MOST_UNITED)]
+    count, segments = len(groups), len(groups[0])
+    columns, sizes = np.array([group.at for group in groups]), np.array([group.sizes for group in groups])
+    own, made = np.empty(2 * count, np.int64), np.empty(segments, np.int64)
+    out, room = np.empty(int(sizes.sum()), np.int32), np.empty(int(sizes.sum(axis=0).max(initial=0)), np.int32)
+    given = (address_of(columns), address_of(sizes), count, segments)
+    rooms = (address_of(own), address_of(own) + 8 * count, address_of(room))
+    library().unite_columns(*given, *rooms, address_of(out), address_of(made))
+    return Columns.cut(out, made)
+
+
+def leave_out(columns: Columns, others: Sequence[Columns]) -> Columns:
+    """Ascending columns without the numbers that others have, which ascend too.
+
+    >>> ones, twos = Columns([np.array([1, 2, 3])]), Columns([np.array([0, 2])])
+    >>> [column.tolist() for column in leave_out(ones, [twos])]
+    [[1, 3]]
+    """
+    if any(len(each) != len(columns) for each in others):
+        raise ValueError("every group needs a column of each segment")
+    if not others:
+        return columns
+    at, sizes = np.array([each.at for each in others]), np.array([each.sizes for each in others])
+    out, made = np.empty(columns.total, np.int32), np.empty(len(columns), np.int64)
+    library().leave_out(
+        *columns.given, address_of(at), address_of(sizes), len(others), address_of(out), address_of(made)
+    )
+    return Columns.cut(out, made)
+
+
+def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Columns] = ()) -> Columns:
+    """The numbers that several names have, each in pages of the same segments, and others beside them, as one of each.
+
+    >>> content = pack_numbers(np.array([2, 1])) + pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))[0]
+    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", content, (0, 2, len(content)))])
+    >>> [column.tolist() for column in unite_named([(pages, b"cup"), (pages, b"tea")], [Columns([np.array([6])])])]
+    [[5, 6, 7, 900]]
+    """
+    segments = len(found[0][0].pages)
+    if any(len(pages.pages) != segments for pages, _ in found) or any(len(each) != segments for each in beside):
+        raise ValueError("every name needs a page of each segment, and what is beside it a column")
+    if len(found) + len(beside) > _MOST_UNITED:
+        return unite_all([*beside, *(pages.of(name) for pages, name in found)])
+    pages = np.concatenate([each.pages for each, _ in found]) if len(found) > 1 else found[0][0].pages
+    names, bounds = (
+        b"".join([name for _, name in found]),
+        np.array([0, *accumulate([len(name) for _, name in found])], np.int64),
+    )
+    before, counts = np.empty((2, len(found), segments), np.int64)
+    places = (address_of(before), address_of(counts))
+    total = library().find_all_in_pages(address_of(pages), segments, names, address_of(bounds), len(found), *places)
+    if total < 0:
+        raise CorruptError(_SAYS_MORE)
+    at, sizes = (np.concatenate([getattr(each, name) for each in beside] or [_NONE]) for name in ("at", "sizes"))
+    unpacked = counts.sum(axis=0)  # of each segment: one after the other is unpacked and united
+    whole = unpacked + sizes.reshape(len(beside), segments).sum(axis=0)
+    room = np.empty(int(unpacked.max(initial=0) + whole.max(initial=0)), np.int32)
+    out, made = np.empty(int(whole.sum()), np.int32), np.empty(segments, np.int64)
+    others = (address_of(at), address_of(sizes), len(beside), segments)
+    rooms = (address_of(room), address_of(room) + 4 * int(unpacked.max(initial=0)), address_of(out), address_of(made))
+    if library().unite_in_pages(address_of(pages), *places, len(found), *others, *rooms) < 0:
+        raise CorruptError(_SAYS_MORE)
+    return Columns.cut(out, made)
+
+
+_NONE = np.zeros(0, np.int64)
+
+
+_NOTHING = (0,) * 6
+
+
+class _PlacedUnits(NamedTuple):
+    """Where some units lie: a number for each."""
+
+    extents: Numbers
+    starts: Numbers  # on the axis of its segment
+    ends: Numbers
+    rows: Numbers  # of its extent
+    offsets: Numbers  # in its document
+    firsts: Numbers  # the first of its run of neighbours in one extent, as a place among these units
+    lasts: Numbers
+
+
+class UnitGrid:
+    """The units of all segments, numbered one after the other, in extents that follow each other.
+
+    Of each extent: its first unit, the one behind its last, where it ends on its axis, what leads from there into its
+    document, and its row. Of each segment where its units begin, as numbers of four or eight bytes.
+
+    >>> grid = UnitGrid([[0, 2], [2, 3], [9, 30], [100, -20], [7, 8]], [np.array([0, 5, 20], np.uint32)])
+    >>> placed = grid.placed(np.array([1, 2]))
+    >>> placed.starts.tolist(), placed.ends.tolist(), placed.rows.tolist(), placed.offsets.tolist()
+    ([5, 20], [9, 30], [7, 8], [105, 0])
+    >>> grid.between(np.array([1]), np.array([1]), reach=3).tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self, extents: Sequence[NDArray[Any] | Sequence[int]], starts: Sequence[NDArray[np.int64] | NDArray[np.uint32]]
+    ) -> None:
+        firsts, behind, ends, shifts, owners = (numbers_of(np.asarray(column)) for column in extents)
+        kept = [np.ascontiguousarray(column, np.uint32 if column.dtype == np.uint32 else np.int64) for column in starts]
+        sizes = np.array([len(column) for column in kept], np.int64)
+        begins = np.cumsum(sizes) - sizes
+        edges = np.append(firsts, sizes.sum())
+        if len({len(firsts), len(behind), len(ends), len(shifts), len(owners)}) > 1:
+            raise ValueError("every extent needs its units, its end, its shift and its row")
+        if (
+            edges[0] != 0
+            or (edges[1:] != behind).any()
+            or (behind <= firsts).any()
+            or (np.append(firsts, -1)[firsts.searchsorted(begins)] != begins).any()
+        ):
+            raise ValueError("extents must follow each other, each with units of one segment")
+        columns = np.array([address_of(column) for column in kept], np.uint64)
+        widths = np.array([column.itemsize for column in kept], np.int64)
+        self._kept = (firsts, behind, ends, shifts, owners, kept, columns, widths, begins)
+        given = [*map(address_of, (firsts, behind, ends, shifts, owners)), len(firsts)]
+        self._grid = np.array([*given, *map(address_of, (columns, widths, begins)), len(kept)], np.uint64)
+        self.at, self.rows, self.segments, self._size = address_of(self._grid), owners, len(kept), int(sizes.sum())
+
+    def __len__(self) -> int:
+        return self._size
+
+    def placed(self, units: Numbers) -> _PlacedUnits:
+        """Where some units lie, in any order."""
+        units = numbers_of(units)
+        made = np.empty((7, len(units)), np.int64)
+        if library().place_units(self.at, address_of(units), len(units), address_of(made)) < 0:
+            raise ValueError("there are no such units")
+        return _PlacedUnits(*made)
+
+    def between(self, lows: Numbers, highs: Numbers, *, reach: int) -> Numbers:
+        """The units from each low to its high one, ascending, and so many more on both sides, within their extents."""
+        lows, highs = numbers_of(lows), numbers_of(highs)
+        if len(lows) != len(highs) or reach < 0:
+            raise ValueError("every first unit needs a last one, and a reach from 0 on")
+        most = max(int((highs - lows).sum()), 0) + (2 * reach + 1) * len(lows)
+        made = np.empty(most, np.int64)
+        given = (address_of(lows), address_of(highs), len(lows), reach, address_of(made), most)
+        count = library().units_between(self.at, *given)
+        if count < 0:
+            raise ValueError("there are no such units, or they do not ascend")
+        return made[:count]
+
+
+NO_TREE = _NOTHING
+"""What kernels are given of a segment without headings."""
+
+
+class HeadingTree:
+    """The headings of a segment, where they stand and which one each is under: their number for none."""
+
+    def __init__(self, starts: Places, ends: Places, parents: Places, bases: Places) -> None:
+        self.starts, self.ends, self.parents, self._bases = map(places_of, (starts, ends, parents, bases))
+        if not (len(starts) == len(ends) == len(parents) > 0 and len(bases)):
+            raise ValueError("every heading needs an end and a parent, and there must be extents")
+        if int(self.parents.min()) < 0:
+            raise ValueError("a heading must stand under another, or under none: their number")
+        self.given = (
+            address_of(self.starts),
+            address_of(self.ends),
+            address_of(self.parents),
+            len(starts),
+            address_of(self._bases),
+            len(bases),
+        )
+
+
+_COMMON = 4
+
+
+def is_common(positions: Columns, rows: int) -> bool:
+    """Whether positions are so many for so many rows that it is kept how many each has: two numbers for each of these.
+
+    Little words are asked for again and again, and have ten thousands of positions.
+    """
+    return positions.total >= _COMMON * max(rows, 1)
+
+
+class CountedRows:
+    """How much counts for each of so many rows: for those of the extents in which positions stand, or for some rows.
+
+    Extents begin at `bases`, segment by segment, and belong to `rows`, which are below the number of rows.
+
+    >>> counted = CountedRows(Columns([np.array([0, 10])]), Columns([np.array([2, 0])]), count=3)
+    >>> counted.add([np.array([3, 4, 17])], weight=5)
+    >>> counted.counts.tolist(), len(counted)
+    ([5, 0, 10], 2)
+    """
+
+    def __init__(self, bases: Columns, rows: Columns, *, count: int) -> None:
+        if len(bases) != len(rows) or (bases.sizes != rows.sizes).any():
+            raise ValueError("every segment needs its extents, and every extent its row")
+        self._kept, self._segments, self._known = (bases, rows), len(bases), 0
+        self.counts, self._rows = np.zeros(count, np.int64), np.empty(count, np.int64)
+        self._given = (address_of(bases.at), address_of(rows.at), address_of(bases.sizes))
+        self._room = (address_of(self.counts), address_of(self._rows))
+
+    def __len__(self) -> int:
+        """How many rows have anything."""
+        return self._known
+
+    def add(self, columns: Columns | Sequence[NDArray[Any]], *, weight: int) -> None:
+        """Count so much for every position."""
+        positions = columns if isinstance(columns, Columns) else Columns(columns)
+        if len(positions) != self._segments or weight < 1:
+            raise ValueError("every segment needs its positions, and these a weight from 1 on")
+        if not is_common(positions, len(self.counts)):
+            self._known = library().add_to_rows(*positions.given, *self._given, weight, *self._room, self._known)
+            return
+        if positions.counted is None or positions.counted[0] is not self._kept[0]:
+            fresh = CountedRows(*self._kept, count=len(self.counts))
+            known = library().add_to_rows(*positions.given, *self._given, 1, *fresh._room, 0)
+            rows = fresh._rows[:known].copy()
+            positions.counted = (self._kept[0], rows, fresh.counts[rows])
+        _, rows, times = positions.counted
+        given = (address_of(rows), address_of(times), len(rows), weight)
+        self._known = library().add_rows(*given, *self._room, self._known)

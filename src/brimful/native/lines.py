@@ -1,0 +1,225 @@
+"""Lines and sentences of a text, where it and data may be cut, and whether it is code (lines.c, records.c)."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.native import Numbers, address_of, library, numbers_of
+
+NEWLINES = b"\n" * 16
+"""What must stand behind a text of lines, so that every look ahead stays inside."""
+
+_MOST_NAMES = 64  # that are looked for at once
+
+SPEAKS, ITEM = 1, 2
+"""What a line may be: a turn of a chat, an item of a list or a row of a table."""
+
+
+def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Numbers, Numbers, NDArray[np.uint8]]:
+    """Of each line of a text with NEWLINES behind it: start, first and last filled place, whether it SPEAKS or ITEM."""
+    size = _size_of_lines(padded, signs)
+    most, state = size // 24 + 64, np.zeros(1, np.int64)
+    parts: list[tuple[NDArray[Any], ...]] = []
+    while not parts or state[0] < size:
+        columns: list[NDArray[Any]] = [np.empty(most, kind) for kind in (np.int64, np.int64, np.int64, np.uint8)]
+        given = [each.ctypes.data for each in (state, *columns)]
+        count = library().find_lines(padded, size, signs, reach, most, *given)
+        parts.append(tuple(column[:count] for column in columns))
+    starts, firsts, ends, marks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+    return starts, firsts, ends, marks
+
+
+def find_definitions(
+    padded: bytes, places: Numbers, *, defining: Sequence[bytes], before: Sequence[bytes], most: int
+) -> NDArray[np.bool_]:
+    """Which of some places in a text with NEWLINES behind it begin a definition.
+
+    By a word that does, after up to `most - 1` that may stand before it; of longer ones the first eight bytes.
+    """
+    size, places = len(padded) - len(NEWLINES), numbers_of(places)
+    names = [(name + b" ")[:8] for name in (*defining, *before)]
+    if not padded.endswith(NEWLINES) or len(names) > _MOST_NAMES or not all(names) or b"\n" in b"".join(names):
+        raise ValueError("definitions need newlines behind their text, and up to 64 words of one line")
+    if len(places) and not 0 <= places.min() <= places.max() <= size:
+        raise ValueError("a line must lie inside its text")
+    keys = np.array([int.from_bytes(name, "little") for name in names], np.uint64)
+    sizes, found = np.array([len(name) for name in names], np.int32), np.empty(len(places), np.bool_)
+    given = (padded, places.ctypes.data, len(places), keys.ctypes.data, sizes.ctypes.data, len(names), len(defining))
+    library().find_definitions(*given, most, found.ctypes.data)
+    return found
+
+
+def find_sentences(
+    padded: bytes, signs: bytes, *, short_forms: NDArray[np.uint32], wide: NDArray[np.uint32]
+) -> Numbers:
+    """Where sentences start after others, in a text with NEWLINES behind it."""
+    size = _size_of_lines(padded, signs)
+    places = np.empty(size // 2 + 1, np.int64)
+    forms, signs_of = (np.ascontiguousarray(each, np.uint32) for each in (short_forms, wide))
+    given = (padded, size, signs, forms.ctypes.data, len(forms), signs_of.ctypes.data, len(signs_of))
+    return places[: library().find_sentences(*given, places.ctypes.data)].copy()
+
+
+def _size_of_lines(padded: bytes, signs: bytes) -> int:
+    if not padded.endswith(NEWLINES) or len(signs) != 256:
+        raise ValueError("a text of lines needs newlines behind it, and a table of what its bytes are")
+    return len(padded) - len(NEWLINES)
+
+
+def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
+    """Join neighbouring stretches while they stay within `aim`; none goes on over a wall. Both ascend."""
+    cuts, walls = numbers_of(cuts), numbers_of(walls)
+    kept = np.empty(len(cuts), np.int64)
+    given = (cuts.ctypes.data, len(cuts), walls.ctypes.data, len(walls), aim)
+    return kept[: library().gather_cuts(*given, kept.ctypes.data)].copy()
+
+
+def divide_cuts(units: Numbers, sections: Numbers, *, limit: int) -> Numbers | None:
+    """Sections and the units inside of those longer than `limit`, each once; None where no section is. Both ascend."""
+    units, sections = numbers_of(units), numbers_of(sections)
+    made = np.empty(len(units) + len(sections), np.int64)
+    given = (units.ctypes.data, len(units), sections.ctypes.data, len(sections), limit)
+    count = library().divide_cuts(*given, made.ctypes.data)
+    return made[:count] if count >= 0 else None
+
+
+def cut_stretches(text: bytes, starts: Numbers, ends: Numbers, *, aim: int, limit: int, by_line: bool) -> Numbers:
+    """Cuts inside of stretches longer than `aim`, so that pieces come near it; where `by_line`, at lines.
+
+    Only lines of more than `limit` bytes are cut inside then.
+    """
+    starts, ends = check_texts(text, starts, ends)
+    if not 1 < aim <= limit:
+        raise ValueError("pieces of a stretch have 2 bytes at least, and as many as the limit at most")
+    most = int((ends - starts).sum()) // max(aim // 8, 1) + len(starts)
+    while True:
+        cuts = np.empty(most, np.int64)
+        given = (text, address_of(starts), address_of(ends), len(starts), aim, limit, by_line, most)
+        count = library().cut_stretches(*given, address_of(cuts))
+        if count >= 0:
+            return cuts[:count]
+        most *= 8
+
+
+def find_json_signs(text: bytes) -> Numbers:
+    r"""Where commas, brackets and braces stand outside of the strings of JSON, none of which goes on over a line.
+
+    >>> find_json_signs(b'[",", "\\",", 1]').tolist()
+    [0, 4, 11, 14]
+    """
+    most, state, parts = len(text) // 8 + 64, np.zeros(1, np.int64), list[Numbers]()
+    while not parts or state[0] < len(text):
+        places = np.empty(most, np.int64)
+        count = library().find_json_signs(text, len(text), most, address_of(state), address_of(places))
+        parts.append(places[:count])
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def count_until(edges: Numbers, values: Numbers) -> Numbers:
+    """How many of some edges lie at or before each of some values; both ascend.
+
+    >>> count_until(np.array([0, 5, 9]), np.array([-1, 0, 7, 7, 20])).tolist()
+    [0, 1, 2, 2, 3]
+    """
+    edges, values = numbers_of(edges), numbers_of(values)
+    counts = np.empty(len(values), np.int64)
+    given = (edges.ctypes.data, len(edges), values.ctypes.data, len(values), counts.ctypes.data)
+    if library().count_until(*given) < 0:
+        raise ValueError("values must ascend to be counted up to")
+    return counts
+
+
+def count_code(text: bytes, words: bytes) -> tuple[int, int]:
+    """How many lines of a text look like code, and how many are not blank.
+
+    By how they end, or by a first word: `words`, each with a newline behind it.
+    """
+    check_words(words)
+    filled = ctypes.c_int64()
+    return int(library().count_code(text, len(text), words, len(words), ctypes.addressof(filled))), filled.value
+
+
+def count_speech(text: bytes) -> tuple[int, int, int]:
+    r"""How many lines are not blank, how many begin a paragraph below a blank one, and signs of speech.
+
+    >>> count_speech("Ada: Tea?\n\nBob：Yes.\n".encode())
+    (2, 1, 2)
+    """
+    counts = np.empty(3, np.int64)
+    library().count_speech(text, len(text), address_of(counts))
+    lines, paragraphs, signs = counts.tolist()
+    return lines, paragraphs, signs
+
+
+def find_newlines(text: bytes) -> array[int]:
+    r"""Where the newlines of a text stand.
+
+    >>> find_newlines(b"a\nb\n").tolist()
+    [1, 3]
+    """
+    places = array("q", bytes(8 * count_newlines(text, len(text))))
+    library().find_newlines(text, len(text), len(places), places.buffer_info()[0])
+    return places
+
+
+def count_newlines(text: bytes, end: int) -> int:
+    r"""How many newlines a text has before a place.
+
+    >>> count_newlines(b"a\nb\n", 3), count_newlines(b"a\nb\n", 9)
+    (1, 2)
+    """
+    return int(library().count_newlines(text, min(end, len(text))))
+
+
+def count_filled(text: bytes, stride: int) -> array[int]:
+    """How many bytes before each stride of a text, and before its end, are no white space.
+
+    >>> count_filled(b"a b\\n\\nc", 2).tolist()
+    [0, 1, 2, 3]
+    """
+    if stride < 1:
+        raise ValueError("a stride has a byte at least")
+    sums = array("q", bytes(8 * (-(-len(text) // stride) + 1)))
+    library().count_filled(text, len(text), stride, sums.buffer_info()[0])
+    return sums
+
+
+def place_filled(text: bytes, count: int) -> int:
+    """Behind which byte of a text so many are no white space; its end where it has fewer.
+
+    >>> place_filled(b" a b", 1), place_filled(b" a b", 9)
+    (2, 4)
+    """
+    return int(library().place_filled(text, len(text), count))
+
+
+def has_speaker(text: bytes, names: bytes) -> bool:
+    r"""Whether one of some names, each with a newline behind it, stands in a text with a colon and a blank behind it.
+
+    >>> has_speaker(b"Ada: Tea?", b"Ada\nBob\n"), has_speaker(b"Ada:", b"Ada\nBob\n")
+    (True, False)
+    """
+    check_words(names)
+    return bool(library().has_speaker(text, len(text), names, len(names)))
+
+
+def check_texts(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
+    """Where texts on an axis begin and end, as numbers for a kernel; an error where one lies outside of it."""
+    begins, ends = numbers_of(begins), numbers_of(ends)
+    if len(begins) != len(ends):
+        raise ValueError(f"{len(begins)} texts need as many ends, not {len(ends)}")
+    if len(begins) and not (begins.min() >= 0 and ends.max() <= len(text) and (begins <= ends).all()):
+        raise ValueError("every text must lie inside of what they are laid on")
+    return begins, ends
+
+
+def check_words(words: bytes) -> None:
+    """An error where a kernel can't look for some words."""
+    if words and (not words.endswith(b"\n") or not all(0 < len(word) < 32 for word in words[:-1].split(b"\n"))):
+        raise ValueError("words that are looked for have 1 to 31 bytes, and a newline behind each")

@@ -1,0 +1,142 @@
+"""Headings, lists, tables and blocks of code of prose, and turns of a chat (marks.c)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.native import Numbers, address_of, library
+from brimful.native.lines import check_texts, check_words
+
+FORMS = ("markdown", "text", "roff")
+"""What is read here, in the order of its numbers."""
+KINDS = ("code", "front matter", "list", "quotation", "table")
+"""What a passage may be, likewise."""
+
+_TITLE = 7
+"""Columns of a title: start, end, level, where its words begin and end, where its section ends, and the title that it
+stands in, or -1."""
+_PASSAGE = 7
+_FEW = 256  # titles, passages and parts for which there is room at first
+
+
+class Marks(NamedTuple):
+    """What a text has: a row for each title (`_TITLE`); and one for each passage.
+
+    Columns of a passage are start, end, its number in KINDS, where its lead begins and ends or -1 twice, its first one
+    among the `parts`, and how many it has.
+    """
+
+    titles: Numbers
+    passages: Numbers
+    parts: Numbers
+
+
+def read_marks(text: bytes, form: str, *, front: int, words: bytes) -> Marks:
+    r"""The titles and passages of a text of one of the FORMS, in order; its front matter ends at `front`.
+
+    `words` are those that chapters begin with, each with a newline behind it.
+
+    >>> found = read_marks(b"# Tea\n\nYou need:\n\n- a pot\n- water\n", "markdown", front=0, words=b"")
+    >>> found.titles.tolist(), found.passages.tolist(), found.parts.tolist()
+    ([[0, 5, 1, 2, 5, 34, -1]], [[18, 33, 2, 7, 16, 0, 2]], [18, 26])
+    """
+    check_words(words)
+    if not 0 <= front <= len(text):
+        raise ValueError("the front matter of a text must end inside of it")
+    most, width = _FEW, _TITLE + _PASSAGE + 3
+    while True:
+        room = np.empty(width * most + 3, np.int64)
+        at = address_of(room)
+        places = [at + 8 * most * column for column in (0, _TITLE, _TITLE + _PASSAGE, width - 1, width)]
+        if not library().read_marks(text, len(text), FORMS.index(form), front, words, len(words), most, *places):
+            break
+        most *= 8
+    titled, passed, parted = room[-3:].tolist()
+    titles = room[: _TITLE * titled].reshape(-1, _TITLE)
+    passages = room[_TITLE * most : _TITLE * most + _PASSAGE * passed].reshape(-1, _PASSAGE)
+    first = (width - 1) * most
+    return Marks(titles, passages, room[first : first + parted])
+
+
+def nest_titles(starts: Numbers, ends: Numbers, levels: Numbers, *, length: int) -> Numbers:
+    """Rows of titles, in order, that have their sections: each reaches to the next of its own or a higher rank."""
+    if not len(starts) == len(ends) == len(levels):
+        raise ValueError("of every title must be said where it starts and ends, and its level")
+    titles = np.zeros((len(starts), _TITLE), np.int64)
+    titles[:, 0], titles[:, 1], titles[:, 2] = starts, ends, levels
+    library().nest_titles(address_of(titles), len(titles), length)
+    return titles
+
+
+def count_turns(text: bytes) -> int:
+    r"""How many lines of a text are turns of a chat: `Name:` or `<name>`, perhaps behind a time.
+
+    >>> count_turns(b"Ada: Tea?\n[10:03] <bob> Yes.\nhttp://tea\n")
+    2
+    """
+    return int(library().find_turns(text, len(text), 0, None, None))
+
+
+def find_speakers(text: bytes) -> list[bytes]:
+    r"""Who speaks in each turn of a chat.
+
+    >>> find_speakers(b"Ada: Tea?\n[10:03] <@bob> Yes.\n")
+    [b'Ada', b'bob']
+    """
+    most = 256
+    while True:
+        starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
+        count = library().find_turns(text, len(text), most, address_of(starts), address_of(ends))
+        if count <= most:
+            return [text[start:end] for start, end in zip(starts[:count].tolist(), ends[:count].tolist(), strict=True)]
+        most = count
+
+
+def find_alone(
+    text: bytes, begins: Numbers, ends: Numbers, *, words: bytes, commands: bytes, feeds: int
+) -> tuple[NDArray[np.uint8], Numbers, Numbers, Numbers, Numbers]:
+    r"""Lines of plain texts, each from its beginning to its end, that are headings by themselves.
+
+    An empty line is above one, a blank or indented one below; it begins with numbers, with one of the words, or has
+    capitals and no small letter. Of which text they are, where they start and end, and their levels; and first of each
+    text whether it has one of the commands behind a backslash (1), and so many form feeds (2). Words and commands have
+    a newline behind each.
+
+    >>> given = {"words": b"Part\n", "commands": b"section\n", "feeds": 1}
+    >>> found = find_alone(b"\nTEA\n\nPart 2\n\n", np.array([0]), np.array([14]), **given)
+    >>> [column.tolist() for column in found]
+    [[0], [0, 0], [1, 6], [4, 12], [1, 1]]
+    """
+    begins, ends = check_texts(text, begins, ends)
+    check_words(words)
+    check_words(commands)
+    flags, most = np.empty(len(begins), np.uint8), 1_024
+    while True:
+        columns = [np.empty(most, np.int64) for _ in range(4)]
+        given = (text, address_of(begins), address_of(ends), len(begins), words, len(words), commands, len(commands))
+        count = library().find_alone(*given, feeds, most, address_of(flags), *map(address_of, columns))
+        if count >= 0:
+            of, starts, stops, levels = (column[:count] for column in columns)
+            return flags, of, starts, stops, levels
+        most *= 8
+
+
+def find_macros(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    r"""The headings of manual pages, each from its beginning to its end: where they start and end, and their levels.
+
+    >>> [each.tolist() for each in find_macros(b".SH TEA\n.SS\nHot\n", np.array([0]), np.array([16]))]
+    [[0, 8], [7, 15], [1, 2]]
+    """
+    begins, ends = check_texts(text, begins, ends)
+    most = 4_096
+    while True:
+        columns = [np.empty(most, np.int64) for _ in range(3)]
+        given = (text, address_of(begins), address_of(ends), len(begins), most)
+        count = library().find_macros(*given, *map(address_of, columns))
+        if count >= 0:
+            starts, stops, levels = (column[:count] for column in columns)
+            return starts, stops, levels
+        most *= 8

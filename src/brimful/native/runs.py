@@ -1,0 +1,253 @@
+"""Which texts and words are alike, and where a text has what is looked for (shingles.c, spelling.c, search.c)."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import compress, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.native import MOST_BYTES, Places, address_in, address_of, library, places_of
+
+_SIGN_WORDS, _LONGEST_RUN = 16, 8
+_MOST_GROUPS = 8
+
+
+class RunSets:
+    """Texts as sets of runs of words, and which of them share much.
+
+    `marks` says what each byte is: 0 between words, 1 inside of one, 2 the first of another.
+
+    >>> marks = bytes(byte not in b" ." for byte in range(256))
+    >>> sets = RunSets(marks, run=2, share=0.6)
+    >>> [sets.add(text) for text in (b"tea at four", b"then tea at four.", b"coffee at noon", b"tea")]
+    [0, 1, 2, 3]
+    >>> sets.are_alike([0, 1, 2, 3])
+    [True, True, False, False]
+    """
+
+    def __init__(self, marks: bytes, *, run: int, share: float) -> None:
+        if len(marks) != 256 or max(marks) > 2 or not 1 <= run <= _LONGEST_RUN or not 0 <= share <= 1:
+            raise ValueError("sets of runs need a table of all bytes, runs of 1 to 8 words, and a share from 0 to 1")
+        self._marks, self._run, self._share = marks, run, share
+        self._count = 0
+        self._sets, self._offsets = np.empty(1 << 12, np.uint64), np.zeros(65, np.int64)
+        self._signs, self._alike = np.empty(64 * _SIGN_WORDS, np.uint64), np.zeros(64, np.uint8)
+        self._note_places()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, text: bytes) -> int:
+        """The number of a text, from 0 on."""
+        number = self._count
+        first = int(self._offsets[number])
+        self._make_room(first + len(text))
+        sets, _, signs = self._given
+        given = (text, len(text), self._marks, self._run, sets + 8 * first, signs + 8 * _SIGN_WORDS * number)
+        self._offsets[number + 1] = first + library().hash_runs(*given)
+        library().mark_alike(*self._given, number, self._share, self._alike_at)
+        self._count += 1
+        return number
+
+    def are_alike(self, numbers: Sequence[int]) -> list[bool]:
+        """Whether each of some texts shares more than so much of the shorter one's runs with any other."""
+        found: list[bool] = self._alike[: self._count][numbers].astype(bool).tolist()
+        return found
+
+    def most_alike(self, number: int, document: int, kept: KeptTexts) -> tuple[int, float] | None:
+        """The place of the text among those that are kept, of other documents, that shares the most, the first of
+        equals, and how much; None where none shares enough.
+        """
+        if not 0 <= number < self._count or kept.most >= self._count:
+            raise ValueError(f"there are {self._count} texts, and others were asked for")
+        given = (number, document, kept.numbers.buffer_info()[0], kept.documents.buffer_info()[0], len(kept.numbers))
+        place = library().most_alike(*self._given, *given, self._share, self._overlap_at)
+        return None if place < 0 else (place, float(self._overlap[0]))
+
+    def _make_room(self, hashes: int) -> None:
+        """For one more text, and so many hashes in all."""
+        is_full = self._count == len(self._alike)
+        if hashes <= len(self._sets) and not is_full:
+            return
+        while hashes > len(self._sets):
+            self._sets = np.concatenate((self._sets, self._sets))
+        if is_full:
+            self._offsets = np.concatenate((self._offsets, self._offsets[1:]))
+            self._signs = np.concatenate((self._signs, self._signs))
+            self._alike = np.concatenate((self._alike, np.zeros_like(self._alike)))
+        self._note_places()
+
+    def _note_places(self) -> None:
+        """Where the kernels find all of it."""
+        self._given = (address_of(self._sets), address_of(self._offsets), address_of(self._signs))
+        self._alike_at = address_of(self._alike)
+        self._overlap = np.zeros(1)
+        self._overlap_at = address_of(self._overlap)
+
+
+class KeptTexts:
+    """Texts of some sets of runs that are kept, each with the number of its document, or -1 where it has none."""
+
+    def __init__(self) -> None:
+        self.numbers, self.documents = array("q"), array("q")
+        self.most = -1  # of the numbers
+
+    def add(self, number: int, document: int) -> None:
+        """One more."""
+        if number < 0:
+            raise ValueError(f"texts are numbered from 0 on, not {number}")
+        self.numbers.append(number)
+        self.documents.append(document)
+        self.most = max(self.most, number)
+
+
+def sign_words(
+    text: bytes, starts: Places, lengths: Places, *, factors: NDArray[np.uint32]
+) -> tuple[bytes, NDArray[np.uint64]]:
+    """Words of a text in ASCII, one after the other, and the signature of each: a bit for each of its trigrams.
+
+    A trigram's bit is the upper six of the sum of its letters times three factors, in 32 bits; two blanks stand before
+    a word, and one behind it.
+    """
+    starts, lengths = places_of(starts), places_of(lengths)
+    factors = np.ascontiguousarray(factors, np.uint32)
+    if len(starts) != len(lengths) or len(factors) != 3:
+        raise ValueError("every word needs its length, and a trigram three factors")
+    most = min(len(text), MOST_BYTES)
+    if len(starts) and (starts.min() < 0 or lengths.min() < 0 or (starts > most - lengths).any()):
+        raise ValueError("a word must lie inside its text")
+    letters, signatures = np.empty(int(lengths.sum()), np.uint8), np.empty(len(starts), np.uint64)
+    given = (address_of(starts), address_of(lengths), len(starts), address_of(factors))
+    library().sign_words(text, *given, address_of(letters), address_of(signatures))
+    return letters.tobytes(), signatures
+
+
+class SpelledWords:
+    """Words by their length in letters: those of n letters are the ones from `firsts[n]` on.
+
+    First of them come the `plain[n]` in ASCII, sorted. Word w has the bytes from `offsets[w]` of `letters` on, and a
+    signature of 64 bits, one for each of its trigrams.
+    """
+
+    LONGEST = 24  # letters
+
+    def __init__(
+        self,
+        letters: bytes,
+        offsets: Places,
+        signatures: NDArray[np.uint64],
+        *,
+        firsts: Sequence[int],
+        plain: Sequence[int],
+    ) -> None:
+        if len(letters) > MOST_BYTES:
+            raise ValueError(f"{len(letters)} letters of words are too many")
+        self._letters, self._firsts, self._plain = letters, firsts, plain
+        self._offsets, self._signatures = places_of(offsets), np.ascontiguousarray(signatures, np.uint64)
+        ends = self._offsets
+        if len(ends) != len(signatures) + 1 or ends[0] != 0 or ends[-1] != len(letters) or (ends[1:] < ends[:-1]).any():
+            raise ValueError("every word needs its letters and its signature")
+        steps = [after - first for first, after in pairwise(firsts)]
+        if firsts[0] != 0 or firsts[-1] != len(signatures) or len(steps) != len(plain):
+            raise ValueError("the words of all lengths must follow each other")
+        if not all(0 <= own <= step for own, step in zip(plain, steps, strict=True)):
+            raise ValueError("the words in ASCII must be among those of their length")
+        behind = [int(ends[first + own] - ends[first]) for first, own in zip(firsts, plain, strict=False)]
+        if behind != [size * own for size, own in enumerate(plain)]:
+            raise ValueError("a word in ASCII must have a byte for each letter")
+        if len(self._firsts) > self.LONGEST + 2:
+            raise ValueError(f"a word must have at most {self.LONGEST} letters")
+        self._given = (address_of(self._signatures), letters, address_of(self._offsets))
+        at = address_in(letters)
+        self._sorted = [(at + int(ends[first]), own) for first, own in zip(firsts, plain, strict=False)]
+
+    def alike(
+        self, word: str, masks: Sequence[int], *, trigrams: int, share: tuple[int, int], edits: int
+    ) -> list[tuple[int, int, int]]:
+        """The words at most `edits` away that share enough trigrams: where each begins and ends, and its edits.
+
+        `masks[t]` has the bits on which more than t of the word's trigrams fall.
+        """
+        low, high = max(len(word) - edits, 0), min(len(word) + edits, len(self._firsts) - 2)
+        if low > high:
+            return []
+        asked, marks = np.array([*map(ord, word)], np.uint32), np.array(masks, np.uint64)
+        first, last = self._firsts[low], self._firsts[high + 1]
+        rows = np.empty((last - first, 2), np.int64)
+        bits = (address_of(marks), len(marks), trigrams, *share)
+        given = (*self._given, first, last, *bits, address_of(asked), len(asked), edits, address_of(rows))
+        numbers, distances = rows[: library().spelled_alike(*given)].T
+        starts, ends = self._offsets[numbers], self._offsets[numbers + 1]
+        return list(zip(starts.tolist(), ends.tolist(), distances.tolist(), strict=True))
+
+    def has(self, word: bytes) -> bool:
+        """Whether a word in ASCII is among them, where those of one length are sorted."""
+        if len(word) >= len(self._plain):
+            return False
+        return bool(library().has_word(*self._sorted[len(word)], len(word), word))
+
+
+class Anchors:
+    """Strings that are looked for in many texts, all at once.
+
+    >>> sorted(Anchors([b"tea", b"pot"]).within(b"a teapot")), Anchors([b"tea"]).within(b"te")
+    ([b'pot', b'tea'], set())
+    """
+
+    def __init__(self, anchors: Iterable[bytes]) -> None:
+        self._anchors = sorted(set(anchors))
+        if not all(self._anchors):
+            raise ValueError("an anchor must not be empty")
+        self._text = b"".join(self._anchors)
+        self._bounds = np.cumsum([0, *map(len, self._anchors)]).astype(np.int32)
+        heads = np.array([anchor[0] for anchor in self._anchors], np.int64)
+        self._firsts = heads.searchsorted(np.arange(257)).astype(np.int32)
+        # Asked for once: many texts are short.
+        self._room = ctypes.c_char * len(self._anchors)
+        self.given = (self._text, self._bounds.ctypes.data, self._firsts.ctypes.data)
+
+    def within(self, text: bytes) -> set[bytes]:
+        """Which of them stand in a text."""
+        found = self._room()
+        library().find_anchors(text, len(text), *self.given, found)
+        return set(compress(self._anchors, found.raw))
+
+
+def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uint8]:
+    r"""Of each line of a text, by bits, which of up to eight groups has a string in it; with a byte beyond ASCII all.
+
+    >>> mark_lines("teapot\ncup\nthé".encode(), [[b"tea", b"cup"], [b"pot"]]).tolist()
+    [3, 1, 3]
+    """
+    bits: dict[bytes, int] = {}
+    for number, group in enumerate(groups):
+        for anchor in group:
+            bits[anchor] = bits.get(anchor, 0) | 1 << number
+    if len(groups) > _MOST_GROUPS or not all(bits) or any(b"\n" in anchor for anchor in bits):
+        raise ValueError("lines are marked by up to 8 groups of strings, none of them empty or with a newline")
+    anchors = Anchors(bits)
+    marks = np.zeros(text.count(b"\n") + 1, np.uint8)
+    of_anchors = bytes(bits[anchor] for anchor in sorted(bits))
+    library().mark_lines(text, len(text), *anchors.given, of_anchors, (1 << len(groups)) - 1, address_of(marks))
+    return marks
+
+
+def is_utf8(text: bytes) -> bool:
+    """Whether a text is UTF-8, told without making a string of it.
+
+    >>> is_utf8("tea, thé, 茶".encode()), is_utf8("thé".encode("latin-1"))
+    (True, False)
+    """
+    return bool(library().is_utf8(text, len(text)))
+
+
+def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:
+    """Runs of at least so many bytes that the table marks, a newline between each two."""
+    if len(marks) != 256 or least < 1:
+        raise ValueError("long runs need a table of all bytes, and a length of at least 1")
+    out = np.empty(len(text) + 1, np.uint8)
+    return out[: library().long_runs(text, len(text), marks, least, address_of(out))].tobytes()

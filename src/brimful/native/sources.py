@@ -1,0 +1,130 @@
+"""Strings, comments, brackets and indented lines of a source (sources.c)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.native import Numbers, address_of, library, numbers_of
+
+LINE, BLOCK, RAW, TRIPLE, CHARACTERS, SHORT, REST, DIRECTIVE, QUOTED = (1 << bit for bit in range(9))
+"""What may begin with a byte, tried in this order; sources.c says what each is."""
+
+_FEW = 1 << 10  # brackets for which there is room at first
+
+
+def mask_source(
+    text: bytes, readers: NDArray[np.uint16], kinds_of: NDArray[np.uint8]
+) -> tuple[bytes, Numbers, Numbers, NDArray[np.uint8]] | None:
+    r"""A source with its strings and comments written over, where those start and end, and what each is.
+
+    `readers` says for every byte what may begin with it, `kinds_of` what such a thing is; None where that is not told.
+
+    >>> readers = np.array([SHORT * (byte == 39) + REST * (byte == 35) for byte in range(256)], np.uint16)
+    >>> kinds = np.where(np.arange(256) == 35, 32, 34).astype(np.uint8)
+    >>> mask_source(b"f('{}') # (", readers, kinds)[0].replace(b'"', b"?")
+    b'f(????)    '
+    """
+    if len(readers) != 256 or len(kinds_of) != 256 or readers.dtype != np.uint16 or kinds_of.dtype != np.uint8:
+        raise ValueError("of every byte must be said what begins with it, and what that is")
+    most = len(text) // 2 + 1
+    starts, ends, kinds = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8)
+    code = np.empty(len(text), np.uint8)
+    given = (text, len(text), address_of(readers), address_of(kinds_of))
+    made = (address_of(starts), address_of(ends), address_of(kinds), address_of(code))
+    count = library().mask_source(*given, *made)
+    if count < 0:
+        return None
+    return code.tobytes(), starts[:count].copy(), ends[:count].copy(), kinds[:count].copy()
+
+
+def pair_brackets(code: bytes, turns: bytes) -> tuple[Numbers, NDArray[np.int32], Numbers]:
+    """Where brackets stand, how many are open before each and behind the last, and where those that open are closed.
+
+    -1 stands for one that is not, or that closes itself. `turns` says of every byte whether it opens (1) or closes
+    (255).
+
+    >>> turns = bytes({40: 1, 41: 255}.get(byte, 0) for byte in range(256))
+    >>> [each.tolist() for each in pair_brackets(b"f(a)) (", turns)]
+    [[1, 3, 4, 6], [0, 1, 0, -1, 0], [3, -1, -1, -1]]
+    """
+    if len(turns) != 256 or set(turns) - {0, 1, 255}:
+        raise ValueError("of every byte must be said whether it opens or closes")
+    most = min(len(code), _FEW)
+    while True:
+        places, depths = np.empty(most, np.int64), np.empty(most + 1, np.int32)
+        closes = np.empty(most, np.int64)
+        made = (address_of(places), address_of(depths), address_of(closes))
+        count = library().pair_brackets(code, len(code), turns, most, *made)
+        if count <= most:
+            return places[:count], depths[: count + 1], closes[:count]
+        most = min(len(code), 8 * most)
+
+
+def find_surplus(
+    text: bytes, code: bytes, starts: Numbers, ends: Numbers, kinds: NDArray[np.uint8], *, deepest: int
+) -> list[tuple[int, int]]:
+    """The branches of the preprocessor to blank: all but one of those whose brackets are uneven.
+
+    That is the first, or the second behind `#if 0`. Tokens are those of `mask_source`; groups of branches that stand in
+    so many others are all read.
+    """
+    starts, ends, kinds, count = (
+        numbers_of(starts),
+        numbers_of(ends),
+        np.ascontiguousarray(kinds, np.uint8),
+        len(starts),
+    )
+    if not len(text) == len(code) or not count == len(ends) == len(kinds):
+        raise ValueError("of every token must be said where it starts and ends, and what it is")
+    if count and not (starts[0] >= 0 and ends[-1] <= len(text)):
+        raise ValueError("tokens must lie inside of their source, in order")
+    before, opened, surplus, behind = np.empty((4, count), np.int64)
+    given = (text, code, address_of(starts), address_of(ends), address_of(kinds), count, deepest)
+    found = library().find_surplus(*given, *map(address_of, (before, opened, surplus, behind)))
+    return list(zip(surplus[:found].tolist(), behind[:found].tolist(), strict=True))
+
+
+def find_stops(code: bytes, turns: bytes, *, since: int = 0) -> Numbers:
+    """Where semicolons stand at which no bracket is open that was opened since a place.
+
+    >>> turns = bytes({40: 1, 41: 255}.get(byte, 0) for byte in range(256))
+    >>> find_stops(b"a;(b;)c;)d;", turns).tolist()
+    [1, 7, 10]
+    """
+    if len(turns) != 256 or set(turns) - {0, 1, 255} or not 0 <= since <= len(code):
+        raise ValueError("of every byte must be said whether it opens or closes, from a place inside of the source on")
+    most = _FEW
+    while True:
+        places = np.empty(most, np.int64)
+        count = library().find_stops(code, len(code), turns, since, most, address_of(places))
+        if count <= most:
+            return places[:count]
+        most *= 8
+
+
+def find_indents(code: bytes) -> tuple[Numbers, Numbers]:
+    r"""The lines of a source that have words: where each starts, and its first word.
+
+    >>> [each.tolist() for each in find_indents(b"a\n\n  b")]
+    [[0, 3], [0, 5]]
+    """
+    most = library().count_newlines(code, len(code)) + 1
+    starts, firsts = np.empty(most, np.int64), np.empty(most, np.int64)
+    count = library().find_indents(code, len(code), most, address_of(starts), address_of(firsts))
+    return starts[:count], firsts[:count]
+
+
+def close_lines(columns: Numbers, lines: Numbers) -> Numbers:
+    """Of some lines, in order, the number of the first one below each that is indented no more.
+
+    >>> close_lines(np.array([0, 4, 8, 4, 0]), np.array([0, 1, 4])).tolist()
+    [4, 3, 5]
+    """
+    columns, lines = numbers_of(columns), numbers_of(lines)
+    if len(lines) and not (lines[0] >= 0 and lines[-1] < len(columns) and (lines[1:] >= lines[:-1]).all()):
+        raise ValueError("lines must be some of those whose columns are known, in order")
+    opened, found = np.empty(len(lines), np.int64), np.empty(len(lines), np.int64)
+    given = (address_of(columns), len(columns), address_of(lines), len(lines))
+    library().close_lines(*given, address_of(opened), address_of(found))
+    return found

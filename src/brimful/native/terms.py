@@ -1,0 +1,295 @@
+"""Strings of a text: found, numbered, sorted, joined and placed (terms.c, words.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from blake3 import blake3
+from numpy.typing import NDArray
+
+from brimful.native import MOST_BYTES, Numbers, Places, address_of, library, numbers_of, places_of
+
+ROOM = bytes(8)
+"""What must stand behind a text of strings: they are read eight bytes at a time."""
+
+EDGE_BYTES = 8
+"""Separators that must stand on both sides of the classes of a text, so that every look around stays inside."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strings:
+    """Which different strings there are, and which of them each given one is."""
+
+    numbers: Places  # of each given one
+    firsts: Places  # where each different one begins in the text, in the order of first occurrence
+    lengths: Places
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clumps:
+    """The clumps of a text: where each starts, and which of the different ones it is."""
+
+    starts: Places
+    strings: Strings
+
+
+def multiplier_of(text: bytes) -> int:
+    """What strings are hashed with: odd, and another for every text, so that no text can be made to collide.
+
+    Hashes of all parts of a text tell it as well as the text itself, and take no time.
+    """
+    return int.from_bytes(blake3(text).digest(8), "little") | 1
+
+
+def find_clumps(padded: bytes, flags: bytes, *, multiplier: int | None = None) -> Clumps:
+    """The clumps of a text with ROOM behind it; `flags` say of every byte what it may be part of."""
+    size = len(padded) - len(ROOM)
+    if not 0 <= size < MOST_BYTES or len(flags) != 256:
+        raise ValueError(f"a text of {size} bytes can't be looked at in one go")
+    most = size // 2 + 1
+    starts, numbers, firsts, lengths = (np.empty(most, np.int32) for _ in range(4))  # as much as is used is there
+    state = np.zeros(3, np.int64)
+    multiplier = multiplier_of(padded) if multiplier is None else multiplier
+    bits = max((size // 64).bit_length(), 4)
+    given = [each.ctypes.data for each in (starts, numbers, firsts, lengths, state)]
+    while True:
+        table = _table(bits)
+        if library().find_clumps(padded, size, flags, multiplier, table.ctypes.data, bits, *given):
+            break
+        bits += 1
+    _, count, different = state.tolist()
+    return Clumps(starts[:count], Strings(numbers[:count], firsts[:different].copy(), lengths[:different].copy()))
+
+
+def _table(bits: int) -> NDArray[np.uint64]:
+    """A cleared table of so many places, sixteen bytes each."""
+    return np.zeros(2 << bits, np.uint64)
+
+
+def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier: int | None = None) -> Strings:
+    """Number the strings of a text with ROOM behind it; equal ones get one number."""
+    starts, lengths = places_of(starts), places_of(lengths)
+    _check_strings(padded, starts, lengths)
+    count = len(starts)
+    bits = max((count // 2).bit_length(), 4)
+    numbers, firsts, lengths_of = (np.empty(count, np.int32) for _ in range(3))
+    multiplier = multiplier_of(padded) if multiplier is None else multiplier
+    made = [each.ctypes.data for each in (numbers, firsts, lengths_of)]
+    given = (padded, starts.ctypes.data, lengths.ctypes.data, count, multiplier)
+    while True:
+        table = _table(bits)
+        different = library().number_strings(*given, table.ctypes.data, bits, *made)
+        if different >= 0:
+            break
+        bits += 1
+    return Strings(numbers, firsts[:different].copy(), lengths_of[:different].copy())
+
+
+def find_terms(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[Places, Places]:
+    """Where the terms of a folded text start and how many bytes they have, in order of starts, then of lengths.
+
+    Of every byte its class, with EDGE_BYTES separators before and behind.
+    """
+    size = len(text)
+    if len(classes) != size + 2 * EDGE_BYTES or size >= MOST_BYTES:
+        raise ValueError(f"{size} bytes of text need {size + 2 * EDGE_BYTES} classes, not {len(classes)}")
+    if classes[:EDGE_BYTES].any() or classes[-EDGE_BYTES:].any():
+        raise ValueError("separators must stand on both sides of the classes")
+    text, classes = np.ascontiguousarray(text, np.uint8), np.ascontiguousarray(classes, np.uint8)
+    most = size // 4 + 16
+    while True:
+        starts, lengths = np.empty(most, np.int32), np.empty(most, np.int32)
+        given = (
+            text.ctypes.data,
+            classes.ctypes.data + EDGE_BYTES,
+            size,
+            most,
+            starts.ctypes.data,
+            lengths.ctypes.data,
+        )
+        count = library().find_terms(*given)
+        if count <= most:
+            return starts[:count], lengths[:count]
+        most = count
+
+
+def sort_strings(padded: bytes, starts: Places, lengths: Places) -> Numbers:
+    """Which of some different strings comes first, second, … in bytewise order; none has a NUL or is empty."""
+    starts, lengths = places_of(starts), places_of(lengths)
+    _check_strings(padded, starts, lengths)
+    room, order = np.empty(4 * len(starts), np.uint64), np.empty(len(starts), np.int64)
+    given = (padded, starts.ctypes.data, lengths.ctypes.data, len(starts))
+    library().sort_strings(*given, room.ctypes.data, order.ctypes.data)
+    return order
+
+
+def join_strings(
+    padded: bytes, starts: Places, lengths: Places, *, sign: bytes, order: Numbers | None = None
+) -> tuple[bytes, Places]:
+    """Strings of a text one after the other, in some order, a sign behind each; where each begins, and the end."""
+    starts, lengths = places_of(starts), places_of(lengths)
+    _check_strings(padded, starts, lengths)
+    if order is not None:
+        order = numbers_of(order)
+        if len(order) != len(starts) or (len(order) and not 0 <= order.min() <= order.max() < len(starts)):
+            raise ValueError("an order must name each string once")
+    joined = np.empty(int(lengths.sum(dtype=np.int64)) + len(lengths), np.uint8)
+    bounds = np.empty(len(starts) + 1, np.int32)
+    rows = order.ctypes.data if order is not None else None
+    given = (padded, starts.ctypes.data, lengths.ctypes.data, rows, len(starts), sign[0])
+    library().join_strings(*given, joined.ctypes.data, bounds.ctypes.data)
+    return joined.tobytes(), bounds
+
+
+def place_terms(
+    clumps: Clumps, bounds: Places, origins: Places, terms: Places, *, named: int
+) -> tuple[Numbers, Places]:
+    """Where each of so many terms stands: from `offsets[t]` on in the places are those of term t, ascending.
+
+    The different clumps lie one after the other, number i from `bounds[i]` on; in them stand terms, row by row where
+    (`origins`, ascending) and which.
+    """
+    starts, numbers = places_of(clumps.starts), places_of(clumps.strings.numbers)
+    bounds, inside, terms = places_of(bounds), places_of(origins).copy(), places_of(terms)
+    different = len(clumps.strings.firsts)
+    if len(bounds) != different + 1 or len(inside) != len(terms) or len(numbers) != len(starts):
+        raise ValueError("every clump needs its bounds, and every term its place")
+    if len(terms) and not 0 <= terms.min() <= terms.max() < named:
+        raise ValueError("a place must be that of one of the terms")
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < different:
+        raise ValueError("a clump must be one of the different ones")
+    copies, rows, offsets = (
+        np.zeros(different, np.int32),
+        np.empty(different + 1, np.int32),
+        np.zeros(named + 1, np.int64),
+    )
+    given = (numbers.ctypes.data, len(numbers), bounds.ctypes.data, different, inside.ctypes.data, terms.ctypes.data)
+    made = [each.ctypes.data for each in (copies, rows, offsets)]
+    total = library().count_terms(*given, len(terms), named, *made)
+    if total > MOST_BYTES:
+        raise ValueError(f"{total} places of terms can't be kept in one go")
+    cursors, places = places_of(offsets), np.empty(total, np.int32)
+    given_too = [each.ctypes.data for each in (rows, terms, inside, cursors, places)]
+    library().place_terms(starts.ctypes.data, numbers.ctypes.data, len(starts), *given_too)
+    return offsets, places
+
+
+def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) -> tuple[Places, Places]:
+    """Occurrences of terms, row by row which and where, and behind one that has a twin its twin, each place of it once.
+
+    The number of each becomes the one that `moved` says; `twins` says of each of those which term its twin is, or -1.
+
+    >>> both = add_twins(np.array([0, 1]), np.array([3, 9]), np.array([0, 2]), np.array([1, -1, -1]))
+    >>> [column.tolist() for column in both]
+    [[0, 1, 2], [3, 3, 9]]
+    """
+    numbers, origins, moved, twins = (places_of(each) for each in (numbers, origins, moved, twins))
+    if len(numbers) != len(origins) or (np.diff(origins) < 0).any():
+        raise ValueError("every occurrence needs its place, and places ascend")
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(moved):
+        raise ValueError("an occurrence must be that of one of the terms")
+    if len(moved) and not 0 <= moved.min() <= moved.max() < len(twins):
+        raise ValueError("every term needs to know its twin")
+    if len(twins) and not -1 <= twins.min() <= twins.max() < len(twins):
+        raise ValueError("a twin must be one of the terms")
+    is_twin = np.zeros(len(twins), np.uint8)
+    is_twin[twins[twins >= 0]] = 1
+    made, places = np.empty(2 * len(numbers), np.int32), np.empty(2 * len(numbers), np.int32)
+    rows = (numbers.ctypes.data, origins.ctypes.data, len(numbers))
+    given = [each.ctypes.data for each in (moved, twins, is_twin, made, places)]
+    count = library().add_twins(*rows, *given)
+    return made[:count], places[:count]
+
+
+def find_rows(starts: Numbers, places: Places) -> Places:
+    """The line of each of some places of a text, whose lines begin at `starts`, the first one at 0.
+
+    >>> find_rows(np.array([0, 5, 9]), np.array([0, 4, 5, 8, 70])).tolist()
+    [0, 0, 1, 1, 2]
+    """
+    starts, places = numbers_of(starts), places_of(places)
+    if len(places) and (not len(starts) or starts[0] != 0 or (np.diff(starts) < 0).any() or places.min() < 0):
+        raise ValueError("lines must ascend from 0 on, and no place is negative")
+    last = int(places.max(initial=0))
+    blocks, rows = np.empty((last >> 6) + 1, np.int32), np.empty(len(places), np.int32)
+    given = (starts.ctypes.data, len(starts), places.ctypes.data, len(places), last)
+    library().find_rows(*given, blocks.ctypes.data, rows.ctypes.data)
+    return rows
+
+
+def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
+    """Sorted lines of several texts as those of one, each once, and where in it those of each text stand.
+
+    >>> text, rows = merge_lines([b"pot\\ntea\\n", b"cup\\ntea\\n"])
+    >>> text, [each.tolist() for each in rows]
+    (b'cup\\npot\\ntea\\n', [[1, 2], [0, 2]])
+    """
+    if any(text and not text.endswith(b"\n") for text in texts):
+        raise ValueError("a newline must stand behind the last line")
+    counts = np.array([text.count(b"\n") for text in texts], np.int64)
+    sizes = np.array([len(text) for text in texts], np.int64)
+    behind = np.cumsum(counts)
+    rows, out = np.empty(int(counts.sum()), np.int64), np.empty(int(sizes.sum()), np.uint8)
+    starts, ends, firsts, size = (np.empty_like(sizes), np.empty_like(sizes), behind - counts, np.zeros(1, np.int64))
+    at = np.array([np.frombuffer(text, np.uint8).ctypes.data for text in texts], np.uint64)
+    keys = np.empty(len(texts), np.uint64)
+    given = [each.ctypes.data for each in (starts, ends, keys, firsts, rows, out, size)]
+    made = library().merge_names(at.ctypes.data, sizes.ctypes.data, len(texts), *given)
+    if made < 0:
+        raise ValueError("the names of a list must ascend")
+    parts = [rows[end - count : end] for end, count in zip(behind.tolist(), counts.tolist(), strict=True)]
+    return out[: int(size[0])].tobytes(), parts
+
+
+def place_name(lines: bytes, bounds: Places, name: bytes) -> int:
+    """Which of some sorted names one is, from 0 on; -1 for none of them. `find_names` says what is given of them.
+
+    >>> [place_name(b"pot\\ntea\\n", np.array([0, 4, 8], np.int32), name) for name in (b"tea", b"te")]
+    [1, -1]
+    """
+    if bounds.dtype != np.int32 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(lines):
+        raise ValueError("every name must lie inside its text")
+    place: int = library().place_name(lines, address_of(bounds), len(bounds) - 1, name, len(name))
+    return place
+
+
+def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Places) -> tuple[Numbers, NDArray[np.bool_]]:
+    """How many of some sorted names stand before each of the wanted ones, and which of those are among them.
+
+    Of both the text, a newline behind each name, and where each begins, and the end.
+
+    >>> given = (b"tea\\ncup\\ntofu\\n", np.array([0, 4, 8, 13]))
+    >>> [column.tolist() for column in find_names(b"pot\\ntea\\n", np.array([0, 4, 8]), *given)]
+    [[1, 0, 2], [True, False, False]]
+    """
+    bounds, wanted_bounds = places_of(bounds), places_of(wanted_bounds)
+    for text, edges in ((lines, bounds), (wanted, wanted_bounds)):
+        if not len(edges) or edges[0] != 0 or edges[-1] != len(text) or (edges[1:] <= edges[:-1]).any():
+            raise ValueError("every name must lie inside its text")
+    rows, known = np.empty(len(wanted_bounds) - 1, np.int64), np.empty(len(wanted_bounds) - 1, np.bool_)
+    asked = (wanted, wanted_bounds.ctypes.data, len(rows), rows.ctypes.data, known.ctypes.data)
+    library().find_names(lines, bounds.ctypes.data, len(bounds) - 1, *asked)
+    return rows, known
+
+
+def letter_lines(text: bytes, *, least: int) -> bytes:
+    """The lines of so many bytes at least that are all letters of ASCII or beyond it, a newline behind each.
+
+    >>> letter_lines(b"tea\\nv2\\npot", least=3)
+    b'tea\\npot\\n'
+    """
+    out = np.empty(len(text) + 1, np.uint8)
+    size = library().letter_lines(text, len(text), least, out.ctypes.data)
+    return out[:size].tobytes()
+
+
+def _check_strings(padded: bytes, starts: Places, lengths: Places) -> None:
+    """Every string lies inside its text, which has room behind it."""
+    if len(starts) != len(lengths) or len(padded) >= MOST_BYTES:
+        raise ValueError(f"{len(starts)} strings with {len(lengths)} lengths in {len(padded)} bytes can't be read")
+    if len(starts) and (
+        starts.min() < 0 or lengths.min() < 1 or int((starts + lengths).max()) + len(ROOM) > len(padded)
+    ):
+        raise ValueError("a string must lie inside its text")

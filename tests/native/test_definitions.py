@@ -1,0 +1,154 @@
+"""The kernels for definitions, against a walk over each of them."""
+
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brimful.native import definitions as kernels
+from brimful.native.sources import find_stops, find_surplus
+from brimful.text import structure
+from brimful.text.layout import definition_blocks, nested_blocks
+from brimful.text.masking import Brackets, mask
+from tests.native import definitions as oracle
+
+PARTS = st.sampled_from(
+    [
+        *(b"def f(a):\n", b"async  def g (a,\n b) -> {}:\n", b"class A:\n", b"    def m(self): pass\n"),
+        *(b"\tdef t():\n", b"def 1():\n"),
+        *(b"@a\n", b"@a.b(c,\n d)\n", b"    @a\n", b"#[a]\n", b"#[a(b)]\n", b"#![a]\n", b"[a]\n", b"@doc x\n"),
+        *(b"@impl true\n", b"@spec\n"),
+        *(b"ABC = 1\n", b"ABC: int = (1,\n2)\n", b"AB == 1\n", b"A = 1\n", b"ABC:\n", b'"""doc"""\n', b'    "doc"\n'),
+        *(b"# remark\n", b"// remark\n"),
+        *(b"/* a\n b */", b"fn f() {\n", b"impl A {\n", b"struct S {\n", b"function f() {\n", b"class B { m() {} }\n"),
+        *(b"module A do\n", b"def f do\n"),
+        *(b"{", b"}", b"(", b")", b"[", b"]", b"}\n", b"end\n", b";", b":", b",", b"\n", b"\n\n", b" ", b"    ", b"\t"),
+        *(b"\r\n", b"\v", b"\0", b"\\", b"x", b"x\n", b"\xc3\xa4"),
+        *(b" " * 410, b"#define M(x) \\\n x\n", b"int f(void)\n{\n", b"int A::f() {\n", b"  return 1;\n"),
+        *(b"enum E { A, B };\n", b"defmodule A do\n"),
+    ]
+)
+SOURCES = st.lists(PARTS, max_size=40).map(b"".join)
+LANGUAGES = ("python", "rust", "javascript", "typescript", "elixir", "c", "cpp", "clojure", "make")
+
+
+def _remarks(source, masked):
+    places = structure._remarks(source, masked)
+    return tuple(tuple(column.tolist() for column in both) for both in places)
+
+
+@given(SOURCES)
+@example(b"def f(" + b"x" * 5_000 + b"):\n  pass\nABC = 1")
+@example(b"AB" + b" " * 9 + b"=\n@a\n@b\ndef f\n@c")
+def test_what_python_defines_is_found_as_by_patterns(content):
+    """Functions, classes and constants with their decorators, in brackets that match and others."""
+    code = mask(content, "python").code
+    pairs = Brackets(code)
+    wanted = oracle.declared_in_python(code, pairs, code, 0)
+    rows = kernels.define_python(code, pairs.turns).tolist()
+    found = [(start, code[name:behind], kind, head, end) for start, name, behind, kind, head, end in rows]
+    kinds = {"function": 0, "class": 1, "constant": 2}
+    known = {each.name.encode(): each for each in wanted}
+    assert [(start, kind, head, end) for start, _, kind, head, end in found] == [
+        (each.start, kinds[each.kind], each.signature_end, each.end) for each in wanted
+    ]
+    assert {name.decode(errors="replace").encode() for _, name, *_ in found} == known.keys()
+
+
+@given(SOURCES)
+@example(b'# remark\n\n# remark\n  # another\ndef f():\n    "doc"\n')
+@example(b"struct S {\n  #[a(b)]\n  @c\n  fn f() {\n}\n}\n")
+def test_definitions_stand_in_each_other_as_one_by_one(content):
+    """With comments and attributes in front of them, and docstrings; so do the blocks that they are."""
+    for language in LANGUAGES:
+        _stand_as_one_by_one(content, language)
+
+
+def _stand_as_one_by_one(content, language):
+    source, masked = structure._masked(content, language)
+    found = structure._read(source, masked)
+    if language == "python":
+        declared = oracle.declared_in_python(source.code, source.pairs, source.code, 0)
+    else:
+        declared = structure._found(source, masked)
+    wanted = oracle.nested(source, _remarks(source, masked), declared)
+    assert tuple(found) == wanted
+    blocks = oracle.definition_blocks(content, wanted)
+    assert tuple(map(astuple, definition_blocks(content, wanted))) == tuple(map(astuple, blocks))
+    nested = nested_blocks(content, found)
+    assert tuple(nested[at] for at in range(len(nested.starts))) == blocks
+    for at, around in enumerate(nested.parents):
+        near = [one for one in range(at) if blocks[one].end >= blocks[at].end]
+        assert around == max(near, default=-1)
+
+
+BRANCHES = st.lists(
+    st.sampled_from(
+        [
+            *(b"#if A\n", b"#if 0\n", b"#if 0 \t\r\n", b"#if 0x\n", b"#if 00\n", b"# ifdef A\n", b"#ifndef A\n"),
+            *(b"#iffy\n", b"#if"),
+            *(b"#else\n", b"#elif B\n", b"#\telifdef C\n", b"#elifndef D\n", b"#elsewhere\n", b"#endif\n"),
+            *(b"#endif // A\n",),
+            *(b"#define A {\n", b"{", b"}", b"(", b")", b"f() {\n", b"}\n", b"x;\n", b"\n", b'"{"', b"/* { */", b";"),
+        ]
+    ),
+    max_size=60,
+).map(b"".join)
+
+
+@given(BRANCHES)
+@example(b"#if A\n" * 40 + b"{\n#else\n}\n#endif\n" * 40)
+def test_branches_with_uneven_brackets_are_those_of_groups(content):
+    """In each other, without an end, without a beginning; behind `#if 0` the second is kept."""
+    for language in ("c", "csharp"):
+        masked = mask(content, language)
+        tokens = (masked.starts, masked.ends, masked.kinds)
+        found = find_surplus(content, masked.code, *tokens, deepest=oracle._DEEPEST)
+        assert sorted(found) == sorted(oracle.surplus(content, masked))
+
+
+@given(SOURCES, st.integers(0, 50))
+def test_stops_are_semicolons_at_the_least_depth(content, since):
+    """Where no bracket is open that was opened since, however often others were closed."""
+    code = mask(content, "c").code
+    since = min(since, len(code))
+    depth, least, wanted = 0, 0, []
+    for at, sign in enumerate(code[since:], start=since):
+        depth += (sign in b"([{") - (sign in b")]}")
+        least = min(depth, least)
+        wanted += [at] if sign == 59 and depth == least else []
+    assert Brackets(code).stops(since=since).tolist() == wanted
+
+
+def test_many_stops_find_room():
+    """Also more than room was made for at first."""
+    assert len(Brackets(b";" * 9_999).stops()) == 9_999
+
+
+def test_what_lies_outside_of_a_source_is_refused():
+    """No kernel looks where there is no code."""
+    nowhere = np.empty(0, np.int64), np.empty(0, np.int64)
+    given = {"comments": nowhere, "strings": nowhere}
+    with pytest.raises(ValueError, match="inside its source"):
+        kernels.nest_definitions(b"tea", b"tea", np.array([[0, 4, 0, 0]]), **given)
+    with pytest.raises(ValueError, match="as long as its text"):
+        kernels.nest_definitions(b"tea", b"te", np.array([[0, 1, 0, 0]]), **given)
+    with pytest.raises(ValueError, match="from its start to its end"):
+        kernels.nest_definitions(
+            b"tea", b"tea", np.array([[0, 1, 0, 0]]), comments=(np.array([0]), np.array([9])), strings=nowhere
+        )
+    with pytest.raises(ValueError, match="inside its source"):
+        kernels.find_blocks(b"tea", np.array([[0, 4, 0, 0, -1, -1, -1, 0, 16]]))
+    with pytest.raises(ValueError, match="nine numbers"):
+        kernels.find_blocks(b"tea", np.array([[0, 1]]))
+    with pytest.raises(ValueError, match="every bracket"):
+        kernels.define_python(b"()", (np.array([0]), np.zeros(1, np.int32), np.array([1])))
+    places, kinds = np.array([0]), np.array([35], np.uint8)
+    with pytest.raises(ValueError, match="inside of their source"):
+        find_surplus(b"tea", b"tea", places, np.array([4]), kinds, deepest=9)
+    with pytest.raises(ValueError, match="every token"):
+        find_surplus(b"tea", b"tea", places, np.array([1, 2]), kinds, deepest=9)
+    with pytest.raises(ValueError, match="inside of the source"):
+        find_stops(b"tea", bytes(256), since=4)

@@ -1,0 +1,171 @@
+"""The kernels for lines, sentences and gathering, against NumPy."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brimful.native import lines as kernels
+from brimful.native.terms import ROOM, find_clumps
+from brimful.text.lines import LONGEST_SPEAKER, NEWLINES, lines_in
+from brimful.text.outline import gather
+from tests.native import lines as oracle
+from tests.native import stops
+
+PARTS = st.sampled_from(
+    [
+        *("Dr. ", "vs. ", "prof. ", "U.S. ", "3. ", "33. ", "333. ", "x1. ", "tea. ", "Tea! ", "tea?) ", '"Yes." '),
+        *("*bold.* ", "Ada: ", ": ", "\n", "\r\n", "\t", "  \n", "\v\f", " ", "    ", "。", "！ ", "؟ ", "۔\n", "॥"),
+        *("\n- x", "\n*\t", "+ ", "\n• ", "\n12. ", "\n1234) ", "\n12345. ", "\n|", "-", "•", "9", ">\t", "："),
+        *("。\n\n", "a", "B", ". . .", ".\n.", "…", "Mr", ".", "?", "'", "w" * 60, " " * 9, " " * 70, "\t" * 70),
+    ]
+).map(str.encode)
+TEXTS = st.lists(PARTS | st.binary(max_size=3)).map(b"".join)
+
+
+@given(TEXTS)
+@example(b"")
+@example(b"\n")
+@example(b"a.")
+@example(b"a.)")
+@example(b"\xe3\x80\x82")
+@example(b"\xe3\x80")
+def test_lines_and_sentences_are_those_of_numpy(content):
+    """Starts, first and last words, speakers and sentences agree on any bytes."""
+    found, wanted = lines_in(content + NEWLINES), oracle.lines_of(content)
+    for name in ("starts", "firsts", "ends", "blank"):
+        assert getattr(found, name).tolist() == getattr(wanted, name).tolist(), name
+    assert found.sentences.tolist() == stops.sentence_places(wanted).tolist()
+    colons = np.append(wanted.colons, len(content) + LONGEST_SPEAKER)
+    nearest = colons[wanted.colons.searchsorted(wanted.starts)]
+    speaks = nearest < np.minimum(wanted.ends, wanted.starts + LONGEST_SPEAKER)
+    assert found.speaks.tolist() == speaks.tolist()
+    assert found.items.tolist() == oracle.items(wanted).tolist()
+
+
+def test_a_text_of_very_many_lines_is_read_in_parts():
+    """Also where there are more lines than room was made for at first."""
+    content = b"a\n\n" * 900 + b"- long enough a line to be counted as several of them\n" * 5
+    found, wanted = lines_in(content + NEWLINES), oracle.lines_of(content)
+    for name in ("starts", "firsts", "ends"):
+        assert getattr(found, name).tolist() == getattr(wanted, name).tolist(), name
+    assert found.items.tolist() == oracle.items(wanted).tolist()
+
+
+WORDS = st.sampled_from(
+    [
+        *(b"def ", b"class ", b"function", b"interface ", b"pub ", b"static ", b"protected ", b"fn ", b"x", b"\n"),
+        *(b" ", b"\t"),
+    ]
+)
+
+
+@given(st.lists(WORDS | st.binary(max_size=2)).map(b"".join))
+@example(b"pub pub pub fn x\npub pub pub pub fn x")
+@example(b"def")
+def test_definitions_are_those_of_numpy(content):
+    """Words that begin a definition, after some that may stand before it, at the end of a text too."""
+    names = {"defining": (b"def", b"class", b"function", b"fn", b"interface"), "most": 4}
+    names["before"] = (b"pub", b"static", b"protected")
+    lines = lines_in(content + NEWLINES)
+    found = kernels.find_definitions(lines.padded, lines.firsts, **names)
+    assert found.tolist() == oracle.definitions(oracle.lines_of(content), **names)
+
+
+def test_definitions_outside_their_text_are_refused():
+    """No kernel reads a line that is not there, or more names than it has room for."""
+    text = b"def" + kernels.NEWLINES
+    for places, names in (([4], [b"def"]), ([-1], [b"def"]), ([0], [b"a%d" % at for at in range(65)]), ([0], [b"a\n"])):
+        with pytest.raises(ValueError, match=r"inside its text|up to 64"):
+            kernels.find_definitions(text, np.array(places), defining=names, before=(), most=4)
+
+
+def divided(units, sections, limit):
+    """What `divide` looked up before: all sections, and the units inside of the long ones."""
+    long = np.append(sections[1:] - sections[:-1] > limit, False)
+    if not long.any():
+        return None
+    inside = units[long[np.maximum(sections.searchsorted(units, side="right") - 1, 0)]]
+    return np.unique(np.concatenate((sections, inside))).tolist()
+
+
+@given(st.lists(st.integers(0, 90)), st.lists(st.integers(0, 90)), st.integers(0, 30))
+def test_long_sections_are_divided_at_their_units(units, sections, limit):
+    """Units before, between and behind sections, doubled ones, none at all."""
+    columns = [np.sort(np.array(each, np.int64)) for each in (units, sections)]
+    found = kernels.divide_cuts(*columns, limit=limit)
+    assert (None if found is None else found.tolist()) == divided(*columns, limit)
+
+
+def gathered(cuts, aim, forced):
+    """What `gather` did before: a look-up for each cut, then steps from one kept cut to the next."""
+    reach = cuts + aim
+    if len(forced):
+        walls = np.append(np.sort(forced), np.iinfo(np.int64).max)
+        reach = np.minimum(reach, walls[walls.searchsorted(cuts, side="right")])
+    following = cuts.searchsorted(reach, side="right") - 1
+    steps = np.maximum(following, np.arange(1, len(cuts) + 1)).tolist()
+    kept = [0]
+    at, last = 0, len(cuts) - 1
+    while at < last:
+        at = steps[at]
+        kept.append(at)
+    return cuts[kept]
+
+
+@given(st.lists(st.integers(0, 60), min_size=1), st.integers(1, 30), st.lists(st.integers(0, 70)))
+def test_gathered_cuts_are_those_of_numpy(cuts, aim, forced):
+    """The same neighbours are joined, doubled cuts and walls outside of all included."""
+    column = np.sort(np.array(cuts, np.int64))
+    walls = np.sort(np.array(forced, np.int64))
+    assert gather(column, aim=aim, forced=walls).tolist() == gathered(column, aim, walls).tolist()
+    assert gather(column, aim=aim).tolist() == gathered(column, aim, walls[:0]).tolist()
+
+
+def test_a_text_without_newlines_behind_it_is_refused():
+    """No kernel looks ahead of its text."""
+    with pytest.raises(ValueError, match="newlines behind it"):
+        kernels.find_lines(b"tea", bytes(256), reach=9)
+
+
+@given(TEXTS)
+@example(b": \n\nx:")
+@example(b"\n \r\t\nx>\r")
+@example(b"\v\n\nx\n\f\nx\n \n x:\r\n")
+@example(b"\xef\xbc\x9a\xef\xbc")
+def test_speech_is_counted_as_by_patterns(content):
+    """Lines that are not blank, paragraphs below blank lines, and signs that may stand behind a speaker."""
+    text = b"\n" + content
+    lines = [line for line in text.split(b"\n") if line.strip()]
+    paragraphs = re.findall(rb"\n[ \t\r]*+\n(?=[^\s])", text)
+    signs = [b": ", b":\t", b":\n", b":\r\n", b"> ", b">\t", b">\n", b">\r\n", "：".encode()]
+    assert kernels.count_speech(content) == (len(lines), len(paragraphs), sum(map(text.count, signs)))
+
+
+@given(st.lists(st.integers(-5, 60)).map(sorted), st.lists(st.integers(-9, 70)).map(sorted))
+def test_edges_before_values_are_counted_as_by_a_sorted_look_up(edges, values):
+    """Columns that ascend, with numbers that stand there twice, and empty ones."""
+    columns = np.array(edges, np.int64), np.array(values, np.int64)
+    assert kernels.count_until(*columns).tolist() == columns[0].searchsorted(columns[1], side="right").tolist()
+
+
+def test_values_that_do_not_ascend_are_refused():
+    """The kernel goes forward only, so it says where it would have to go back."""
+    with pytest.raises(ValueError, match="ascend"):
+        kernels.count_until(np.array([1]), np.array([3, 2]))
+
+
+@given(st.binary(max_size=200), st.sets(st.integers(0, 255), max_size=256))
+@example(bytes(range(256)), set(range(0, 256, 2)))
+@example(bytes(range(256)), set(range(10, 90)))
+@example(bytes(range(256)), set(range(256)))
+def test_clumps_are_found_by_ranges_as_by_a_table(content, marked):
+    """Whichever bytes are marked, in few ranges or many: clumps are the runs of marked bytes."""
+    flags = bytes(code in marked for code in range(256))
+    clumps = find_clumps(content + ROOM, flags)
+    runs = "".join("x" if code in marked else " " for code in content)
+    assert clumps.starts.tolist() == [at for at in range(len(runs)) if runs[at] == "x" and not runs[:at].endswith("x")]
+    lengths = clumps.strings.lengths[clumps.strings.numbers].tolist()
+    assert lengths == [len(run) for run in runs.split()]

@@ -1,0 +1,165 @@
+"""The kernels for headings, passages and messages, against patterns."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brimful.native import marks as kernels
+from brimful.text.markup import Markup, read_markup, titles_in, titles_of
+from tests.native import marks as oracle
+
+LINES = st.sampled_from(
+    [
+        *(b"", b"  ", b"\r", b"- item", b"- item  ", b"  * item", b"1. one", b"12) two", b"a. letter", b"10.5 x", b"-"),
+        *(b"Chapter 1 Tea", b"Chapters", b"PART IV of it", b"1.2 Tea and cups", b"1.2.3.  Tea", b"TITLE HERE", b"1."),
+        *(b"===", b"---", b"--", b"=", b" ---", b"===\r", b"== Wiki ==", b"==Wiki===", b"======= No =======", b"* * *"),
+        *(b"> quote", b"   > quote", b"| a | b |", b"|---|---|", b"|===|", b"a | b", b"--|--", b":--: | -", b"--|--\r"),
+        *(b"plain words", b"You need:", "You need\uff1a".encode(), b"\tindented", b"   three", b"    four", b"ab"),
+        *(b"x",),
+        *("\u2022 dot".encode(), b"```", b"```` x", b"   ```", b"~~~", b"> ```", b"#. item", b"+ x", b".. note::"),
+        *(b"# title", b"## Title ##", b"###### Six # #", b"####### x", b"#", b"  # in", b"<!-- x", b"-->"),
+        *(b"<!-- a -->",),
+        *(b".SH TEA", b".SH", b".SHx", b". SS a \\fBb", b'.Ss "x"', b".nf", b".fi", b".TS", b".TE", b".Bd -literal"),
+        *(b".Ed",),
+        *(b".EX", b".EE", b"\fCash Flows", b"\0", b"#\0", b"|\0", b"\v", b"---\na: b\n---", b"+++\nx\n+++", b"A" * 70),
+        *(b"a" * 301,),
+    ]
+)
+TEXTS = st.lists(LINES, max_size=40).map(b"\n".join)
+
+
+@given(TEXTS | st.binary(max_size=80))
+@example(b"---\na: b\n---")
+@example(b"- a\n- b\n\n\n  - c\n\nx\n- d\n```\n- e")
+@example(b"\n\nTEA\n==\n\n1. ONE\n\n- TWO\n\n- THREE\n")
+@example(b"a | b\n--|--\nc | d\n| e\n|--\n| f")
+def test_marks_are_those_of_patterns(content):
+    """Headings with their sections, lists, tables, quotations and blocks of code, with leads and items."""
+    for form in kernels.FORMS:
+        assert read_markup(content, form) == oracle.read_markup(content, form)
+
+
+@given(TEXTS, st.data())
+def test_what_is_near_a_place_is_all_that_stands_around_it(content, data):
+    """Of two that begin last before it, and the next one with what leads to it."""
+    position = data.draw(st.integers(0, len(content)))
+    for form in kernels.FORMS:
+        titles, passages = oracle.read_titles(content, form)
+        known = Markup.of(titles, passages, length=len(content))
+        at = sum(each.start <= position for each in passages)
+        assert known.passages_near(position) == passages[max(at - 2, 0) : at + 1]
+
+
+def test_many_marks_find_room():
+    """Also where there are more headings, passages and items than room was made for at first."""
+    for content, form in (
+        (b"# T\n" * 700, "markdown"),
+        (b"- a\n\n```\n```\n" * 700, "markdown"),
+        (b"- a\n" * 9_000, "text"),
+    ):
+        assert read_markup(content, form) == oracle.read_markup(content, form)
+
+
+TURNS = st.lists(
+    st.sampled_from(
+        [
+            *(
+                b"Ada: x",
+                b"Ada:",
+                b"Ada (10:03 am): x",
+                b"Ada (10): x",
+                b"<bob> x",
+                b"<@bob> x",
+                b"<@>\t",
+                b"<>",
+                b"<" + b"n" * 33,
+            ),
+            *(
+                b"A" * 31 + b": ",
+                b"A" * 32 + b": ",
+                b"A" * 33 + b": ",
+                b"A" * 32 + b"  (10:03): ",
+                b"> ",
+                b": ",
+                b":",
+                b"\r",
+            ),
+            *(b"[2024-01-02 10:03] ", b"10:03 - ", b"123", b"1234", b"-", b"(", b")", b"\n", b"\n", b" ", b"\t", b"x"),
+            *(b"_", b"9"),
+            *(
+                "\uff1a".encode(),
+                "\uff1ax".encode(),
+                b"\xef",
+                b"\xbc",
+                b"\x9a",
+                "\xc4".encode(),
+                b"@" + b"m" * 32 + b"> ",
+            ),
+        ]
+    )
+).map(b"".join)
+
+
+@given(TURNS)
+@example(b"<@" + b"m" * 32 + b"> x")
+@example("A\uff1ab\uff1ac: d".encode())
+def test_who_speaks_is_who_does_by_patterns(content):
+    """Names before colons and in angles, behind times, with a time in brackets behind them."""
+    assert kernels.find_speakers(content) == oracle.speakers(content)
+    assert kernels.count_turns(content) == len(oracle.speakers(content))
+
+
+def test_many_speakers_find_room():
+    """Also more than room was made for at first."""
+    assert len(kernels.find_speakers(b"Ada: x\n" * 999)) == 999
+
+
+TITLES = st.lists(
+    st.sampled_from(
+        [
+            *(b".SH", b".Ss ", b". \tSS", b".SHx", b' "EXIT', b"\\fB", b"\\f", b"\\&", b'"', b"\n", b"\n\n", b"\r\n"),
+            *(b" ", b"\t"),
+            *(b"\nTEA AT FOUR\n", b"Part 2: Tea", b"KAPITEL IV", b"1.2 Tea", b"1.2.3. TEA", b"x", b"Ab", b"\xc3\x84"),
+            *(b"1",),
+            *(b"\f", b"\fTea\n", b"\\section{Tea}", b"\\sub", b"\\part", b"section", b"TEA.", b"A" * 69, b"A" * 300),
+        ]
+    )
+).map(b"".join)
+
+
+@given(st.sampled_from([b"", b"\n", b".TH TEA 1\n", b".SH", b"TEA(1)    x    TEA(1)\n"]), TITLES)
+@example(b".TH X\n", b".SH\n.SS x\n.SH\n")
+@example(b".TH X\n", b".SH \\f\n.SH\\fB \\&\n.SH  ")
+@example(b"\n", b"TEA\n\n")
+@example(b"", b"\n\nTEA AT FOUR\r\n x")
+def test_titles_are_those_of_patterns(begin, rest):
+    """Headings of manual pages, and lines of plain texts between blank ones, agree on any text made of their signs."""
+    assert titles_in(begin + rest) == oracle.titles_in(begin + rest)
+
+
+@given(st.lists(TITLES, max_size=4))
+def test_titles_of_texts_on_an_axis_are_those_of_each(texts):
+    """What stands before or behind a text never counts, whichever signs meet at its edges."""
+    starts = [sum(len(text) + 1 for text in texts[:at]) for at in range(len(texts))]
+    ends = [start + len(text) for start, text in zip(starts, texts, strict=True)]
+    wanted = [
+        (at + first, at + last, level)
+        for at, text in zip(starts, texts, strict=True)
+        for first, last, level in oracle.titles_in(text)
+    ]
+    found = titles_of(b"\n".join(texts), np.array(starts, np.int64), np.array(ends, np.int64))
+    assert sorted(zip(*(column.tolist() for column in found), strict=True)) == sorted(wanted)
+
+
+def test_texts_that_lie_outside_of_their_axis_are_refused():
+    """No kernel looks where there is no text."""
+    for begins, ends in (([0], [4]), ([-1], [2]), ([2], [1]), ([0, 1], [1])):
+        with pytest.raises(ValueError, match="text"):
+            kernels.find_macros(b"tea", np.array(begins), np.array(ends))
+        with pytest.raises(ValueError, match="text"):
+            kernels.find_alone(b"tea", np.array(begins), np.array(ends), words=b"", commands=b"", feeds=1)
+    with pytest.raises(ValueError, match="front matter"):
+        kernels.read_marks(b"tea", "markdown", front=4, words=b"")
+    with pytest.raises(ValueError, match="every title"):
+        kernels.nest_titles(np.zeros(2, np.int64), np.zeros(1, np.int64), np.zeros(2, np.int64), length=3)

@@ -1,0 +1,83 @@
+"""The kernels that cut data and long stretches, against patterns and NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brimful.native import lines as kernels
+from brimful.text.outline import UNIT_AIM, UNIT_LIMIT
+from tests.native import records as oracle
+
+JSON = st.sampled_from(['"', "\\", "\\\\", '\\"', ",", "[", "]", "{", "}", "\n", "a", " ", "é"]).map(str.encode)
+ENDS = ["\n", "\n\n", "\r\n", ". ", ".", "! ", "?\t", "。", "！", "？ ", "।", "؟", "۔", ", ", ";\n", ")", "> ", "、"]
+PARTS = st.sampled_from(
+    [*ENDS, "，", "：", "；", "،", "؛", " ", "\t", "\v", "é", "€", "x", "w" * 90, "w" * 399, " " * 70, "字" * 60, "\0"]
+).map(str.encode)
+STRETCHES = st.lists(PARTS | st.binary(max_size=3), max_size=40).map(b"".join)
+
+
+@given(st.lists(JSON | st.binary(max_size=2)).map(b"".join))
+@example(b'["a\\\\", "b\n", ]')
+@example(b'"' * 3 + b",\n" + b'"[,')
+@example(b"[" * 200)
+def test_signs_of_json_are_those_outside_of_strings(content):
+    """Strings, escapes, and quotation marks that a line does not close, in any bytes."""
+    assert kernels.find_json_signs(content).tolist() == oracle.json_signs(content).tolist()
+
+
+@given(STRETCHES, st.booleans(), st.integers(1, 3))
+@example(b"word " * 100, False, 1)
+@example(b"w" * 2_000, True, 1)
+@example("字".encode() * 700, False, 1)
+def test_long_stretches_are_cut_as_by_patterns(content, by_line, pieces):
+    """At lines, sentences, clauses, words and code points, whatever stands there."""
+    content = content * (UNIT_LIMIT // max(len(content), 1) + 1)
+    edges = np.linspace(0, len(content), pieces + 1).astype(np.int64)
+    given_ = edges[:-1], edges[1:]
+    found = kernels.cut_stretches(content, *given_, aim=UNIT_AIM, limit=UNIT_LIMIT, by_line=by_line)
+    assert found.tolist() == oracle.inner_cuts(content, *given_, by_line=by_line).tolist()
+
+
+def test_stretches_outside_of_their_text_are_refused():
+    """So that nothing is read that is not the caller's."""
+    with pytest.raises(ValueError, match="text"):
+        kernels.cut_stretches(b"tea", np.array([0]), np.array([4]), aim=9, limit=9, by_line=False)
+    with pytest.raises(ValueError, match="limit"):
+        kernels.cut_stretches(b"tea", np.array([0]), np.array([3]), aim=9, limit=8, by_line=False)
+
+
+@given(st.lists(st.sampled_from([b"Ada", b"Bob", b":", b": ", b" ", b"Z)", b"\n", b"x"])).map(b"".join))
+def test_a_speaker_stands_before_a_colon_and_a_blank(content):
+    """As three searches for each name with both behind it."""
+    signs = (b"Ada: ", b"Bob: ", b"Z): ")
+    assert kernels.has_speaker(content, b"Ada\nBob\nZ)\n") == any(sign in content for sign in signs)
+
+
+@given(st.lists(st.sampled_from([b"\n", b"tea", b"\r"])).map(b"".join))
+def test_newlines_are_found(content):
+    """Every one of them, in order, and as many before a place."""
+    assert kernels.find_newlines(content).tolist() == [at for at, byte in enumerate(content) if byte == 10]
+    content *= 150
+    for end in (0, 7, 400, len(content), len(content) + 9):
+        assert kernels.count_newlines(content, end) == content[:end].count(b"\n")
+
+
+@given(st.lists(st.sampled_from([b" ", b"\t\v\f\r\n", b"\x08", b"\x0e", b"tea", b"\xa0", b" " * 60])).map(b"".join))
+@pytest.mark.parametrize("stride", [1, 7, 200])
+def test_what_is_no_white_space_is_counted_and_found(stride, content):
+    """Before each stride and the end, as many as without the white space; behind the last of so many a place lies."""
+    content *= 9
+    places = [*range(0, len(content), stride), len(content)]
+    counts = [len(content[:at].translate(None, b" \t\r\n\v\f")) for at in places]
+    assert kernels.count_filled(content, stride).tolist() == counts
+    for count in {*counts, counts[-1] + 1}:
+        at = kernels.place_filled(content, count)
+        assert len(content[:at].split()) == 0 if not count else at == len(content) or content[at - 1 : at].split()
+        assert len(content[:at].translate(None, b" \t\r\n\v\f")) == min(count, counts[-1])
+
+
+def test_a_stride_without_bytes_is_refused():
+    """It would never come to the end."""
+    with pytest.raises(ValueError, match="stride"):
+        kernels.count_filled(b"tea", 0)
