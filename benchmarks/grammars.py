@@ -1,4 +1,4 @@
-"""What tree-sitter says a source defines: the oracle of the rules in `brimful.text.structure`.
+"""What tree-sitter says a source defines: the oracle of the rules in `brimful.outline.structures`.
 
 A definition is a name with the lines from its first to its last, decorators and attributes included, comments not.
 What stands in the body of a function is compared only in the languages of `OPEN`.

@@ -33,8 +33,8 @@ from core import report  # noqa: E402
 from grammars import definitions_by_grammar  # noqa: E402
 
 from brimful.index.build import divide_texts  # noqa: E402
-from brimful.text.kinds import Kind, kind_of  # noqa: E402
-from brimful.text.structure import definitions_in, structure  # noqa: E402
+from brimful.outline.kinds import Kind, kind_of  # noqa: E402
+from brimful.outline.structures import definitions_in, structure  # noqa: E402
 
 AIM_NAMES, AIM_SPANS = 0.95, 0.90
 FILES, LARGEST, WIDEST, SEED = 150, 400_000, 200, 1

@@ -13,13 +13,13 @@ from brimful.assembly.formats import form_for
 from brimful.assembly.pack import Packer
 from brimful.budget import Budget
 from brimful.documents.documents import Document, Hit
+from brimful.outline.cuts import UNIT_LIMIT
 from brimful.search.columns import CorpusColumns
 from brimful.search.late import LateEncoder
 from brimful.search.pools import DIRECT_PERCENT, Pool, one_pool, parse_synonyms, pools_of, related_to
 from brimful.search.search import Found, Understood, best_of, understand, with_matches
 from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
 from brimful.store.documents import WholeDocuments
-from brimful.text.outline import UNIT_LIMIT
 from brimful.text.tokens import TokenCounter, least_tokens
 from brimful.windows.inflate import Inflation, WindowCache, inflate, inflate_pools
 from brimful.windows.policies import cap_for

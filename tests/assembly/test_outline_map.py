@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import brimful
 from brimful.assembly.formats.form import read_name
 from brimful.assembly.outline_map import MapEntry, draw, entries_of
-from brimful.text.structure import structure
+from brimful.outline.structures import structure
 from brimful.text.tokens import ApproximateCounter, counting
 from brimful.text.vocabularies import tokens_for
 

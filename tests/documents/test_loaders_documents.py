@@ -11,7 +11,7 @@ from brimful.documents import loaders
 from brimful.documents.loaders import Loaded, load, office
 from brimful.documents.skips import Skipped, SourceSettings
 from brimful.errors import install
-from brimful.text.structure import structure
+from brimful.outline.structures import structure
 
 OOXML = "http://schemas.openxmlformats.org"
 

@@ -5,7 +5,7 @@ from bisect import bisect_left
 import numpy as np
 
 from brimful.index.segments import Numbers, Postings, Whole
-from brimful.text.outline import merged
+from brimful.outline.cuts import merged
 from brimful.text.terms import plain_forms
 
 _PLACE_BITS = 40  # of a position on an axis

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from brimful.index.build import Extent, index_terms, outline_extents
 from brimful.index.segments import Numbers, Postings
 from brimful.native.lines import NEWLINES
-from brimful.text.outline import Heads
+from brimful.outline.cuts import Heads
 
 
 class Segment(NamedTuple):

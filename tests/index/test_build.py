@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from brimful.index import build
 from brimful.index.build import Extent, extents_of
-from brimful.text.kinds import kind_of
+from brimful.outline.kinds import kind_of
 from tests.index.segment import build_segment
 from tests.properties.strategies import PIECES
 

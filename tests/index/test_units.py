@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimful.index.build import Extent
-from brimful.text.outline import SECTION_AIM, UNIT_AIM, UNIT_LIMIT
+from brimful.outline.cuts import SECTION_AIM, UNIT_AIM, UNIT_LIMIT
 from tests.index.segment import build_segment
 from tests.properties.strategies import PIECES
 

@@ -9,11 +9,11 @@ from itertools import pairwise
 from re import compile as compiled
 from typing import cast
 
-from brimful.text.declarations import NAME, REACH, Found, Source, line_end
-from brimful.text.languages import _closing_lines
-from brimful.text.masking import Brackets, Indentation, Masked
-from brimful.text.outline import Block, BlockKind
-from brimful.text.structure import Definition, DefinitionKind
+from brimful.outline.declarations import NAME, REACH, Found, Source, line_end
+from brimful.outline.languages import _closing_lines
+from brimful.outline.masking import Brackets, Indentation, Masked
+from brimful.outline.outlines import Block, BlockKind
+from brimful.outline.structures import Definition, DefinitionKind
 
 _Places = tuple[list[int], list[int]]  # starts and ends
 _OWNERS = frozenset(("class", "struct", "enum", "interface", "trait", "impl", "extension", "object"))

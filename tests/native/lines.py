@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.text.outline import BLANKS, Cuts
+from brimful.outline.cuts import BLANKS, Cuts
 
 _IS_BLANK = np.isin(np.arange(256), [code for code in BLANKS if code != 10])  # by byte, within a line
 _MOST_STEPS = 64

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
-from brimful.text import markup, passages
-from brimful.text.markup import _LETTER, _add_heading, _is_title, _page_heads, _run
-from brimful.text.passages import (
+from brimful.outline import markup, passages
+from brimful.outline.markup import _LETTER, _add_heading, _is_title, _page_heads, _run
+from brimful.outline.passages import (
     LONGEST_TITLE,
     Heading,
     Passage,

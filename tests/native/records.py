@@ -7,9 +7,9 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.text.outline import UNIT_AIM as AIM
-from brimful.text.outline import UNIT_LIMIT as LIMIT
-from brimful.text.outline import Cuts, _is_safe
+from brimful.outline.cuts import UNIT_AIM as AIM
+from brimful.outline.cuts import UNIT_LIMIT as LIMIT
+from brimful.outline.cuts import Cuts, _is_safe
 
 _CLAUSE = re.compile(rb"(?:[,;:)\]}>](?=\s)|\xe3\x80\x81|\xef\xbc[\x8c\x9a\x9b]|\xd8[\x8c\x9b])\s*")
 _SENTENCE = re.compile(rb"(?:[.!?](?=\s)|\xe3\x80\x82|\xef\xbc[\x81\x9f]|\xe0\xa5\xa4|\xd8\x9f|\xdb\x94)\s*")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.text.outline import Cuts, merged
+from brimful.outline.cuts import Cuts, merged
 from tests.native.lines import Lines
 
 _IS_BLANK = np.isin(np.arange(256), list(b" \t\r\v\f"))

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from brimful.native import definitions as kernels
 from brimful.native.sources import find_stops, find_surplus
-from brimful.text import structure
-from brimful.text.layout import definition_blocks, nested_blocks
-from brimful.text.masking import Brackets, mask
+from brimful.outline import structures as structure
+from brimful.outline.layout import definition_blocks, nested_blocks
+from brimful.outline.masking import Brackets, mask
 from tests.native import definitions as oracle
 
 PARTS = st.sampled_from(

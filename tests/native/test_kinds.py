@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brimful.text.kinds import code_lines
+from brimful.outline.kinds import code_lines
 from tests.native.kinds import is_code
 
 PARTS = st.sampled_from(

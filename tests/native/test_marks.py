@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful.native import marks as kernels
-from brimful.text.markup import Markup, read_markup, titles_in, titles_of
+from brimful.outline.markup import Markup, read_markup, titles_in, titles_of
 from tests.native import marks as oracle
 
 LINES = st.sampled_from(

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful.native import lines as kernels
-from brimful.text.outline import UNIT_AIM, UNIT_LIMIT
+from brimful.outline.cuts import UNIT_AIM, UNIT_LIMIT
 from tests.native import records as oracle
 
 JSON = st.sampled_from(['"', "\\", "\\\\", '\\"', ",", "[", "]", "{", "}", "\n", "a", " ", "é"]).map(str.encode)

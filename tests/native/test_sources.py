@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful.native.sources import close_lines, find_indents, mask_source, pair_brackets
-from brimful.text import masking
-from brimful.text.masking import Brackets, mask
+from brimful.outline import masking
+from brimful.outline.masking import Brackets, mask
 
 READ_BY_KERNEL = sorted(name for name in masking._PATTERNS if masking._readers(name) is not None)
 PARTS = st.sampled_from(

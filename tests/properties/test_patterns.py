@@ -45,15 +45,15 @@ BOUNDED = {
     "brimful.search.mentions._VARIES": "what an error says, 300 characters",
     "brimful.search.signals._LEADS": "units of 200 bytes",
     "brimful.testing.provider._TEXT": "the same",
-    "brimful.text.markup._MAN": "the first 2,000 bytes of a text",
-    "brimful.text.statements._OWNER": "the 400 bytes before a name",
+    "brimful.outline.markup._MAN": "the first 2,000 bytes of a text",
+    "brimful.outline.statements._OWNER": "the 400 bytes before a name",
     **{
-        f"brimful.text.languages._CLOSERS{at}": "tried at the start of a line only"
+        f"brimful.outline.languages._CLOSERS{at}": "tried at the start of a line only"
         for at in ("", *(f"[{n}]" for n in range(1, 6)))
     },
-    "brimful.text.kinds._CODE_END": "the first 300 bytes of a line",
+    "brimful.outline.kinds._CODE_END": "the first 300 bytes of a line",
     "brimful.text.vocabularies._BEDROCK": "the name of a model",
-    **{f"brimful.text.kinds._GUESSES[{n}]": "the first 8,192 bytes of a file" for n in range(1, 12)},
+    **{f"brimful.outline.kinds._GUESSES[{n}]": "the first 8,192 bytes of a file" for n in range(1, 12)},
 }
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from brimful.text.layout import definition_blocks
-from brimful.text.structure import PartedSource, definitions_in, structure
+from brimful.outline.layout import definition_blocks
+from brimful.outline.structures import PartedSource, definitions_in, structure
+from tests.outline.test_definitions_by_rules import SOURCES
 from tests.properties.growth import growth, seconds
-from tests.text.test_definitions_by_rules import SOURCES
 
 PROSE = [
     ("markdown", "a.md"), ("rst", "a.rst"), ("html", "a.html"), ("text", "a.txt"), ("text", "a.adoc"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from brimful import Document, Hit, WindowSettings, inflate, pack
 from brimful.engine import open as open_store
-from brimful.text.prose import ends_naturally
+from brimful.outline.prose import ends_naturally
 from brimful.text.spans import Span
 from brimful.windows.waterline import EDGE_BYTES, LEAST_ROOM_BYTES, MOST_ROOM_BYTES, SCRAP_BYTES, heads_of, made_whole
 from tests.properties.strategies import long_texts

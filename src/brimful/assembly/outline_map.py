@@ -11,10 +11,10 @@ from operator import add
 from typing import NamedTuple
 
 from brimful.assembly.formats.form import safe_name
+from brimful.outline.structures import Definition, Structure, structure
 from brimful.search.priors import priors_of
 from brimful.store.rows import Documents
 from brimful.store.snapshot import StoredSnapshot
-from brimful.text.structure import Definition, Structure, structure
 from brimful.text.terms import terms_of
 from brimful.text.tokens import Measure, TokenCounter
 
@@ -80,7 +80,7 @@ def inside(snapshot: StoredSnapshot, path: str) -> tuple[MapEntry, ...]:
 def entries_of(content: bytes, found: Structure) -> tuple[MapEntry, ...]:
     r"""The headings or definitions of a document, in their order.
 
-    >>> from brimful.text.structure import structure
+    >>> from brimful.outline.structures import structure
     >>> code = b"class Pot:\n    def pour(self,\n             cups=1):\n        return cups\n"
     >>> [(each.depth, each.text) for each in entries_of(code, structure(code, kind="code", language="python"))]
     [(1, 'class Pot'), (2, 'def pour(self, cups=1)')]

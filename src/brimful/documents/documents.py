@@ -17,9 +17,9 @@ from blake3 import blake3
 from brimful.choices import normalise
 from brimful.errors import DocumentError, ScoreError, SpanError, choose, did_you_mean
 from brimful.native import lines as kernels
-from brimful.text.kinds import Kind, kind_of
-from brimful.text.outline import Outline
-from brimful.text.outline import outline as outline_of
+from brimful.outline.kinds import Kind, kind_of
+from brimful.outline.outlines import Outline
+from brimful.outline.outlines import outline as outline_of
 from brimful.text.spans import Span, check_span
 
 # ---- documents: What is a document, and what is a place in it that matters?

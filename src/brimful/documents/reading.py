@@ -15,7 +15,7 @@ from brimful.documents.documents import check_path, check_time
 from brimful.documents.encodings import Source, converted, rule_of
 from brimful.documents.skips import Refusal, Skipped, SourceSettings
 from brimful.documents.sources import Found, is_remote, opened_elsewhere, stat_of
-from brimful.text.kinds import Kind, kind_of
+from brimful.outline.kinds import Kind, kind_of
 
 BLOCK_BYTES = 1_048_576
 """No single read is larger (085b §4)."""

@@ -16,10 +16,7 @@ from numpy.typing import NDArray
 from brimful.index.segments import Numbers, Postings
 from brimful.native import lines as kernels
 from brimful.native.lines import NEWLINES
-from brimful.text.kinds import Kind
-from brimful.text.lines import Lines, definitions_in, headings_in, joined, lines_in
-from brimful.text.markup import titles_of
-from brimful.text.outline import (
+from brimful.outline.cuts import (
     SECTION_AIM,
     UNIT_AIM,
     UNIT_LIMIT,
@@ -31,7 +28,10 @@ from brimful.text.outline import (
     merged,
     settle,
 )
-from brimful.text.records import json_cuts, row_starts
+from brimful.outline.kinds import Kind
+from brimful.outline.lines import Lines, definitions_in, headings_in, joined, lines_in
+from brimful.outline.markup import titles_of
+from brimful.outline.records import json_cuts, row_starts
 from brimful.text.spans import back_to_code_point
 from brimful.text.terms import indexed_terms
 

@@ -18,9 +18,9 @@ from brimful.documents.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.errors import DocumentError
 from brimful.ingest import Report
 from brimful.ingest.workers import entry_of
+from brimful.outline.kinds import kind_of
 from brimful.store.store import Store, folder_above
 from brimful.store.writing import Entry
-from brimful.text.kinds import kind_of
 
 
 def add_text(

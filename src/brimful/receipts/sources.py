@@ -22,10 +22,10 @@ from brimful.documents.reading import BLOCK_BYTES, read, read_blocks
 from brimful.documents.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.documents.sources import Found
 from brimful.errors import BrimfulError
+from brimful.outline.kinds import SNIFF_BYTES, kind_of
 from brimful.receipts.offline import Finding, Kind, counter_of, wrong
 from brimful.receipts.receipt import CitedDocument, CitedWindow, Receipt
 from brimful.store.snapshot import StoredSnapshot
-from brimful.text.kinds import SNIFF_BYTES, kind_of
 from brimful.text.tokens import Measure, TokenCounter
 from brimful.windows.window import Seam, Window, goes_on_after, goes_on_before
 

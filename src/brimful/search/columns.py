@@ -16,6 +16,8 @@ from brimful.index.segments import Numbers, Places, Postings, sequence
 from brimful.native.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common, leave_out
 from brimful.native.question import CorpusPlaces, Rows
 from brimful.native.terms import ROOM, join_strings, merge_lines, sort_strings
+from brimful.outline.cuts import merged
+from brimful.outline.records import records_in
 from brimful.search.priors import FileKinds, Translations
 from brimful.search.query import AskedTerm
 from brimful.search.signals import postings_of_names, words_of_title
@@ -26,8 +28,6 @@ from brimful.store.format import ByteLru
 from brimful.store.rows import Documents
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.views import StoredSegment
-from brimful.text.outline import merged
-from brimful.text.records import records_in
 from brimful.text.stems import telling_words
 from brimful.text.terms import query_terms
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import SettingError, choose
+from brimful.outline.kinds import Kind
 from brimful.settings import Filters
-from brimful.text.kinds import Kind
 from brimful.text.terms import QueryTerm, query_terms
 
 # ---- filters: Which documents may answer? Those whose path and time a question's filters name.

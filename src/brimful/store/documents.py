@@ -13,9 +13,10 @@ import numpy as np
 
 from brimful.documents.documents import Document, Hit
 from brimful.index.segments import Numbers
+from brimful.outline.cuts import LARGEST
+from brimful.outline.outlines import KnownOutline, Outline, outline
 from brimful.store.rows import Row
 from brimful.store.snapshot import StoredSnapshot
-from brimful.text.outline import LARGEST, KnownOutline, Outline, outline
 from brimful.text.spans import Span, merge_spans
 
 # ---- partly: How is a document read that is too long to be held? Only around the places that are shown.

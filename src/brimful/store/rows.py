@@ -12,7 +12,7 @@ from blake3 import blake3
 
 from brimful.errors import DocumentError
 from brimful.index.segments import Numbers
-from brimful.text.kinds import Kind
+from brimful.outline.kinds import Kind
 
 BLOCK_BYTES = 65_536
 """Bytes of text in a stored block; no single read is ever larger than a few of them (085b §4)."""

@@ -13,6 +13,7 @@ from blake3 import blake3
 from brimful import rules
 from brimful.errors import CorruptError, DocumentError, StoreRulesError
 from brimful.index.segments import Numbers, OpenPage
+from brimful.outline.cuts import Heads
 from brimful.store.far import SINGLE
 from brimful.store.format import (
     TEXT,
@@ -36,7 +37,6 @@ from brimful.store.merkle import (
 )
 from brimful.store.rows import BLOCK_BYTES, Card, Documents, Row
 from brimful.store.views import StoredSegment
-from brimful.text.outline import Heads
 from brimful.text.spans import check_span
 
 if TYPE_CHECKING:

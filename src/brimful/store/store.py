@@ -26,6 +26,7 @@ from brimful.errors import (
 )
 from brimful.index.build import Extent
 from brimful.index.vectors import Bytes
+from brimful.outline.kinds import kind_of
 from brimful.store import remembered
 from brimful.store.address import Place
 from brimful.store.format import BlobReader, ChangedError, Cursor, Value, check_seal, seal_of
@@ -68,7 +69,6 @@ from brimful.store.writing import (
     write_extents,
     write_segment,
 )
-from brimful.text.kinds import kind_of
 
 BUSY_SECONDS = 10
 """How long a writer waits for another one."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
 from brimful.index.segments import Numbers, OpenPage, Postings, pages_beginning, read_page, unpack_numbers
+from brimful.outline.cuts import Heads
 from brimful.store.format import (
     CARDS,
     EXTENTS,
@@ -31,7 +32,6 @@ from brimful.store.format import (
     unpack_table,
 )
 from brimful.store.rows import BLOCK_BYTES, Card, Extents
-from brimful.text.outline import Heads
 
 _NOTHING = np.zeros(0, np.int64)
 

@@ -32,6 +32,8 @@ from brimful.index.segments import (
     without_empty,
 )
 from brimful.native.terms import multiplier_of
+from brimful.outline.cuts import Heads
+from brimful.outline.kinds import Kind
 from brimful.store.format import (
     CARDS,
     EXTENTS,
@@ -57,8 +59,6 @@ from brimful.store.format import (
 from brimful.store.merkle import bucket_of, leaf_hash
 from brimful.store.rows import BLOCK_BYTES, Card, Extents
 from brimful.store.views import StoredSegment
-from brimful.text.kinds import Kind
-from brimful.text.outline import Heads
 from brimful.text.stems import telling_words
 from brimful.text.terms import Names
 

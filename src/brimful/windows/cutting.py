@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from brimful.documents.documents import Document, Hit
+from brimful.outline.cuts import BLANKS
+from brimful.outline.outlines import NO_RECORDS, Records
+from brimful.outline.prose import refers_back
 from brimful.settings import WindowSettings
-from brimful.text.outline import BLANKS, NO_RECORDS, Records
-from brimful.text.prose import refers_back
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
 from brimful.windows.policies import Draft, Joinable, Ruler, Size, around, draft_windows, focused, places_of, widen
 

@@ -12,9 +12,9 @@ from operator import attrgetter
 from brimful.budget import Budget, budget_of
 from brimful.documents.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
+from brimful.outline.outlines import Block, Outline, Record
+from brimful.outline.prose import refers_back
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
-from brimful.text.outline import Block, Outline, Record
-from brimful.text.prose import refers_back
 from brimful.text.spans import Span, check_span, whole_characters
 from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within

@@ -10,8 +10,8 @@ from itertools import accumulate
 
 from brimful.documents.documents import Document, Hit
 from brimful.native.lines import count_filled, place_filled
+from brimful.outline.cuts import BLANKS
 from brimful.settings import Sizing, WindowSettings
-from brimful.text.outline import BLANKS
 from brimful.text.spans import Span, whole_characters
 from brimful.text.terms import matches_in, query_terms
 

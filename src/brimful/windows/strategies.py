@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import choose
+from brimful.outline.prose import refers_back
 from brimful.search.terms import place_of
 from brimful.settings import STRATEGIES, Strategy, WindowSettings
-from brimful.text.prose import refers_back
 from brimful.windows.window import Cluster, Coherence, Window
 
 # ---- likeness: How alike are two texts, and whom or what do both speak of?

@@ -13,11 +13,11 @@ from math import inf, nextafter
 from operator import attrgetter, itemgetter
 
 from brimful.documents.documents import Document, Hit
-from brimful.text.outline import Block, Outline
-from brimful.text.passages import Passage
-from brimful.text.prose import natural_span
+from brimful.outline.outlines import Block, Outline
+from brimful.outline.passages import Passage
+from brimful.outline.prose import natural_span
+from brimful.outline.structures import Definition
 from brimful.text.spans import Span, whole_characters
-from brimful.text.structure import Definition
 from brimful.windows.cutting import Cut, joinable
 from brimful.windows.policies import Joinable
 

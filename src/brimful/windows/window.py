@@ -15,11 +15,11 @@ from brimful.choices import normalise
 from brimful.documents.documents import SPEAKERS, Document, Hit, check_place
 from brimful.errors import DocumentError, SpanError
 from brimful.native.lines import has_speaker
+from brimful.outline.layout import used_definitions
+from brimful.outline.prose import sentence_starts
+from brimful.outline.times import time_of
 from brimful.settings import Strategy
-from brimful.text.layout import used_definitions
-from brimful.text.prose import sentence_starts
 from brimful.text.spans import Span, whole_characters
-from brimful.text.times import time_of
 
 # ---- seams: What does a window need from elsewhere in its document in order to be understood?
 #

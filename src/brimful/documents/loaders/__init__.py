@@ -26,7 +26,7 @@ from brimful.documents.reading import read
 from brimful.documents.secrets import mask_examples
 from brimful.documents.skips import Refusal, Skipped, SourceSettings
 from brimful.documents.sources import Found
-from brimful.text.kinds import kind_of
+from brimful.outline.kinds import kind_of
 
 __all__ = ["Loaded", "Origin", "SourceMap", "is_streamable", "load", "load_file"]
 

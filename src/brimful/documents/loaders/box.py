@@ -24,7 +24,7 @@ from typing import IO, Any, get_args
 
 from brimful.documents.loaders.loaded import Loaded, SourceMap
 from brimful.documents.skips import REASONS, Refusal, SourceSettings
-from brimful.text.kinds import Kind
+from brimful.outline.kinds import Kind
 
 resource: Any
 try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from brimful.documents.encodings import SNIFF_BYTES, decode, looks_binary
 from brimful.documents.skips import Refusal, SourceSettings
-from brimful.text.kinds import Kind, kind_of
+from brimful.outline.kinds import Kind, kind_of
 
 # ---- loaded: What does a file become: which text, and which place of the file does each byte come from?
 

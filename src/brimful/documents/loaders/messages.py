@@ -16,7 +16,7 @@ from brimful.documents.encodings import decode
 from brimful.documents.loaders.html import read_page, write_page
 from brimful.documents.loaders.loaded import Canon, Loaded
 from brimful.documents.skips import Refusal, SourceSettings
-from brimful.text.times import epoch_of, time_of
+from brimful.outline.times import epoch_of, time_of
 
 # ---- mail: What does an e-mail say, alone or in a mailbox?
 

@@ -21,7 +21,7 @@ from brimful.documents.loaders.html import read_page, write_page
 from brimful.documents.loaders.loaded import Canon, Loaded, load_text, table_row
 from brimful.documents.skips import Refusal, SourceSettings
 from brimful.errors import install
-from brimful.text.times import time_of
+from brimful.outline.times import time_of
 
 Office = Literal["docx", "pptx", "xlsx"]
 

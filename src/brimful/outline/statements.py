@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.text.declarations import NAME, Found, Source
-from brimful.text.masking import before_blanks
+from brimful.outline.declarations import NAME, Found, Source
+from brimful.outline.masking import before_blanks
 
 _LONGEST_HEAD = 16_000  # bytes of a statement that are read
 _DEEPEST = 12  # brackets in brackets

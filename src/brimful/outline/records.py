@@ -11,21 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.native import lines as kernels
-from brimful.text.kinds import kind_of
-from brimful.text.outline import (
-    FILLED,
-    NO_RECORDS,
-    UNIT_LIMIT,
-    Cuts,
-    Outline,
-    Records,
-    Said,
-    break_long,
-    gather,
-    line_starts,
-    settle,
-)
-from brimful.text.times import epoch_of, time_of
+from brimful.outline.cuts import FILLED, UNIT_LIMIT, Cuts, break_long, gather, line_starts, settle
+from brimful.outline.kinds import kind_of
+from brimful.outline.outlines import NO_RECORDS, Outline, Records, Said
+from brimful.outline.times import epoch_of, time_of
 
 # ---- elements: What are the records of a nested text: JSON, JSON Lines, XML?
 

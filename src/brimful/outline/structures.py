@@ -23,21 +23,21 @@ from brimful.native.definitions import (
     define_python,
     nest_definitions,
 )
-from brimful.text.declarations import Found, Source, declared, rule_of
-from brimful.text.kinds import Kind
-from brimful.text.languages import (
+from brimful.outline.declarations import Found, Source, declared, rule_of
+from brimful.outline.kinds import Kind
+from brimful.outline.languages import (
     declared_by_column,
     declared_in_forms,
     imports_in,
     is_form,
 )
-from brimful.text.markup import Message, format_of, read_markup, read_messages
-from brimful.text.masking import Brackets, Masked, is_known, mask, one_branch
-from brimful.text.outline import Record
-from brimful.text.passages import Heading, Passage
-from brimful.text.records import records_in
-from brimful.text.scripts import declared_in_script
-from brimful.text.statements import Statements
+from brimful.outline.markup import Message, format_of, read_markup, read_messages
+from brimful.outline.masking import Brackets, Masked, is_known, mask, one_branch
+from brimful.outline.outlines import Record
+from brimful.outline.passages import Heading, Passage
+from brimful.outline.records import records_in
+from brimful.outline.scripts import declared_in_script
+from brimful.outline.statements import Statements
 
 DefinitionKind = Literal[
     "function", "method", "class", "struct", "enum", "interface", "trait", "impl", "extension", "object", "module",

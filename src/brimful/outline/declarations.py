@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from brimful.text.masking import Brackets
+from brimful.outline.masking import Brackets
 
 # ---- rules: How does a definition begin, in each language whose definitions begin with a word of their own?
 #

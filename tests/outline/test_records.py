@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimful.text.outline import Outline, Records, outline
-from brimful.text.times import epoch_of, time_of
+from brimful.outline.outlines import Outline, Records, outline
+from brimful.outline.times import epoch_of, time_of
 
 NOON = 1714557600  # 2024-05-01T10:00:00Z
 

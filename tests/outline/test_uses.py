@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimful.text.layout import imported_names, used_definitions
-from brimful.text.structure import structure
-from tests.text.test_layout import SAMPLES
+from brimful.outline.layout import imported_names, used_definitions
+from brimful.outline.structures import structure
+from tests.outline.test_layout import SAMPLES
 
 
 def names(content: str, piece: str, language: str) -> list[tuple[str, str, str]]:
@@ -182,7 +182,7 @@ USES |= {
 
 @pytest.mark.parametrize("language", USES)
 @pytest.mark.seed(
-    "085b §2", "code: definitions and imports of the names used, in every language", where="text/layout.py"
+    "085b §2", "code: definitions and imports of the names used, in every language", where="outline/layout.py"
 )
 def test_used_definitions(language: str) -> None:
     """The names that a span uses lead to what shows them: import, signature or line, in reading order."""

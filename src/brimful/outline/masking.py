@@ -395,7 +395,7 @@ _DEEPEST = 32
 def one_branch(content: bytes, masked: Masked) -> Masked:
     r"""Blank all branches but one of those whose brackets are uneven; what is even is kept as it is.
 
-    >>> from brimful.text.masking import mask
+    >>> from brimful.outline.masking import mask
     >>> code = b"#if A\nint f() {\n#else\nint g() {\n#endif\n}\n"
     >>> one_branch(code, mask(code, "c")).code.split()
     [b'int', b'f()', b'{', b'}']

@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from brimful.text.layout import outline_code
-from brimful.text.outline import LARGEST, UNIT_LIMIT, Outline
+from brimful.outline.cuts import LARGEST, UNIT_LIMIT
+from brimful.outline.layout import outline_code
+from brimful.outline.outlines import Outline
 
 # language -> (code, what its functions and classes are: kind, name, signature)
 SAMPLES: dict[str, tuple[str, list[tuple[str, str, str]]]] = {

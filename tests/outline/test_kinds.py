@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.text.kinds import SNIFF_BYTES, kind_of
+from brimful.outline.kinds import SNIFF_BYTES, kind_of
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from brimful.native.sources import close_lines
-from brimful.text.declarations import REACH, Found, Head, Source, family_of, heads_in, line_end, rule_of, trimmed
-from brimful.text.masking import Indentation, Masked
+from brimful.outline.declarations import REACH, Found, Head, Source, family_of, heads_in, line_end, rule_of, trimmed
+from brimful.outline.masking import Indentation, Masked
 
 # ---- columns: Which definitions does a source hold whose bodies end by the column of a line?
 #

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimful.text.outline import UNIT_LIMIT, Outline, outline
-from brimful.text.prose import refers_back
+from brimful.outline.cuts import UNIT_LIMIT
+from brimful.outline.outlines import Outline, outline
+from brimful.outline.prose import refers_back
 
 
 def read(text: str, language: str | None = "markdown") -> tuple[bytes, Outline]:

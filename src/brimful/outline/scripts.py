@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from brimful.text.declarations import Found, Source, line_end, trimmed
-from brimful.text.masking import Brackets
+from brimful.outline.declarations import Found, Source, line_end, trimmed
+from brimful.outline.masking import Brackets
 
 _NAME = rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*+"
 _BEFORE = (

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from brimful.text.outline import UNIT_AIM, Block, Cuts, Outline, break_long, divide, line_starts, settle
-from brimful.text.passages import Heading, Passage, Title
+from brimful.outline.cuts import UNIT_AIM, Cuts, break_long, divide, line_starts, settle
+from brimful.outline.outlines import Block, Outline
+from brimful.outline.passages import Heading, Passage, Title
+from brimful.outline.structures import structure
 from brimful.text.spans import Span
-from brimful.text.structure import structure
 
 # ---- sentences: Where does a sentence end, and does the next one lean on it?
 

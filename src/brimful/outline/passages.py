@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from brimful.text.outline import BLANKS
+from brimful.outline.cuts import BLANKS
 
 _PassageKind = Literal["list", "table", "quotation", "code", "front matter"]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from brimful.native import lines as kernels
 from brimful.native.lines import NEWLINES
-from brimful.text.outline import BLANKS, Cuts, Heads
+from brimful.outline.cuts import BLANKS, Cuts, Heads
 
 # ---- lines: Where does each line of a text begin, where do its words, and where do its sentences?
 #

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from brimful.text.outline import KnownOutline, outline
-from brimful.text.structure import definitions_in
+from brimful.outline.outlines import KnownOutline, outline
+from brimful.outline.structures import definitions_in
 
 SOURCES = {
     "python": '''\

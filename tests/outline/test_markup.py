@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import brimful
-from brimful.text import markup
-from brimful.text.markup import read_markup, titles_in
-from brimful.text.structure import structure
+from brimful.outline import markup
+from brimful.outline.markup import read_markup, titles_in
+from brimful.outline.structures import structure
 
 
 def read(text: str, path: str = "a.txt", language: str = "text"):

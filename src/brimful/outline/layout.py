@@ -14,25 +14,22 @@ import numpy as np
 
 from brimful.native import Numbers
 from brimful.native.definitions import DEFINITION, find_blocks, nest_blocks
-from brimful.text.masking import is_known, mask
-from brimful.text.outline import (
+from brimful.outline.cuts import (
     FILLED,
     LARGEST,
     SECTION_AIM,
     SECTION_LIMIT,
     UNIT_LIMIT,
-    Block,
-    BlockKind,
     Cuts,
-    Nested,
-    Outline,
     break_long,
     gather,
     merged,
     settle,
 )
-from brimful.text.structure import Definition, Definitions, Structure, definition_row, has_rules, structure
-from brimful.text.structure import Definition as Defined
+from brimful.outline.masking import is_known, mask
+from brimful.outline.outlines import Block, BlockKind, Nested, Outline
+from brimful.outline.structures import Definition, Definitions, Structure, definition_row, has_rules, structure
+from brimful.outline.structures import Definition as Defined
 
 # ---- layout: Where may code be cut: statements, functions, classes?
 #
@@ -376,7 +373,7 @@ def used_definitions(content: bytes, start: int, end: int, found: Structure) -> 
     Looked for at the outermost level of the source and among the members of the classes around the span, in every
     language that the outline has rules for.
 
-    >>> from brimful.text.structure import structure
+    >>> from brimful.outline.structures import structure
     >>> code = b"import os\n\ndef here():\n    return os.getcwd()\n"
     >>> [each.name for each in used_definitions(code, 11, len(code), structure(code, kind="code", language="python"))]
     ['os']

@@ -15,9 +15,9 @@ import numpy as np
 
 from brimful.native import Numbers, marks
 from brimful.native.lines import count_speech
-from brimful.text import passages
-from brimful.text.passages import LONGEST_TITLE, Heading, Passage, Reading, Title, line_above
-from brimful.text.times import time_of
+from brimful.outline import passages
+from brimful.outline.passages import LONGEST_TITLE, Heading, Passage, Reading, Title, line_above
+from brimful.outline.times import time_of
 
 # ---- titles: Which headings does a text have? What is done at each of their marks.
 #

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimful.text.kinds import Kind
-from brimful.text.outline import UNIT_LIMIT, Outline, outline
+from brimful.outline.cuts import UNIT_LIMIT
+from brimful.outline.kinds import Kind
+from brimful.outline.outlines import Outline, outline
 
 LANGUAGES: dict[Kind, list[str | None]] = {
     "prose": ["markdown", "rst", "html", "text", None],
