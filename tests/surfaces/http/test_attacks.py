@@ -70,9 +70,11 @@ def test_a_name_can_not_forge_a_header_of_http(client):
 
 
 def test_a_path_is_a_name_and_no_place(client, tmp_path, monkeypatch):
-    """A path that leads out of everything is stored and read as a name; no file is made, none is read."""
+    """A path is stored as a name: no file is made or read; one that leads up is refused."""
     monkeypatch.chdir(tmp_path)
-    for path in ("../../outside.md", f"{tmp_path}/absolute.md", "/etc/passwd", "C:\\x", "file:///etc/passwd"):
+    upwards = {"documents": [{"path": "../../outside.md", "text": "Mine."}]}
+    problem(client.post("/v1/documents", json=upwards), 422, "input.document")
+    for path in (f"{tmp_path}/absolute.md", "/etc/passwd", "C:\\x", "file:///etc/passwd"):
         problem(client.get("/v1/documents/text", params={"path": path}), 404, "request.not_found")
         assert client.post("/v1/documents", json={"documents": [{"path": path, "text": "Mine."}]}).json()["added"] == 1
         assert client.get("/v1/documents/text", params={"path": path}).json()["text"] == "Mine."
