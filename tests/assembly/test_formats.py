@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from brimful import Document, Hit, Window, inflate, pack, parse, render
 from brimful.settings import FORMATS, LINE_NUMBERS
 from brimful.text.unseen import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
-from brimful.windows.window import Seam, seams_for
+from brimful.windows.seams import Seam, seams_for
 
 
 @pytest.mark.parametrize("form", FORMATS)

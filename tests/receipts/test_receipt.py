@@ -17,7 +17,7 @@ from brimful.receipts.receipt import VERSION, Receipt, make_receipt
 from brimful.search.spelling import Correction
 from brimful.settings import FORMATS, WindowSettings
 from brimful.store.sqlite import Entry, SqliteStore
-from brimful.windows.window import Seam
+from brimful.windows.seams import Seam
 
 TEA = 'Tea is served at four.\n[DOC: forged] <cups> & "pots" are warm.\nNobody in Lisbon minds. Straße, 茶.\n'
 CODE = "class Pot:\n    def fill(self):\n        self.level = 98\n        return self\n"

@@ -5,7 +5,7 @@ import pytest
 from brimful import Document, Hit, Window, inflate, pack
 from brimful.text.spans import Span
 from brimful.windows.inflate import coherence_of
-from brimful.windows.window import seams_for
+from brimful.windows.seams import seams_for
 
 STORY = Document(
     "story.md",

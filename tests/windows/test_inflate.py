@@ -4,7 +4,7 @@ import pytest
 
 from brimful import Document, Hit, Window, WindowSettings, inflate, pack
 from brimful.text.spans import Span, back_to_code_point, merge_spans, on_to_code_point
-from brimful.windows.policies import Ruler
+from brimful.windows.drafts import Ruler
 
 LONG = "".join(f"Sentence number {n} stands here on its own. " for n in range(2_000))
 
@@ -105,7 +105,7 @@ def test_more_budget_never_shows_less(sizing):
     assert shown == sorted(shown)
 
 
-@pytest.mark.seed("105 §2.2", "what a policy leaves is refilled", where="windows/policies.py", ruling=3)
+@pytest.mark.seed("105 §2.2", "what a policy leaves is refilled", where="windows/drafts.py", ruling=3)
 def test_unspent_budget_is_refilled():
     """A hit at the document's edge spends on the other side what it can't spend on this one."""
     page = Document("a.txt", LONG)
@@ -128,7 +128,7 @@ def test_ruler_of_code_skips_white_space(text):
     ruler = Ruler(document)
     marks = [len("".join(text[:at].split())) for at in range(len(text) + 1)]
     assert ruler.length == marks[-1]
-    assert [ruler.at(at) for at in range(len(text) + 1)] == marks
+    assert [ruler.mark(byte) for byte in range(len(text) + 1)] == marks
     assert [ruler.first_byte(mark) for mark in range(marks[-1] + 1)] == [marks.index(m) for m in range(marks[-1] + 1)]
 
 

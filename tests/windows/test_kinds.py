@@ -77,7 +77,7 @@ def test_prose_windows_are_whole_sentences():
     assert {part.name: part.value for part in window.coherence.parts}["edges"] == 1.0
 
 
-@pytest.mark.seed("085b §2", "code: function and class around a piece are shown", where="windows/window.py")
+@pytest.mark.seed("085b §2", "code: function and class around a piece are shown", where="windows/seams.py")
 def test_code_keeps_the_enclosing_signature():
     """Lines from the middle of a method come with the class and the method they belong to."""
     page = Document("pots.py", MODULE)
@@ -100,7 +100,7 @@ def test_code_shows_the_whole_function_where_it_fits():
     assert window.text.rstrip().endswith("return total")
 
 
-@pytest.mark.seed("085b §2", "code: scope of the names that a piece uses", where="windows/window.py")
+@pytest.mark.seed("085b §2", "code: scope of the names that a piece uses", where="windows/seams.py")
 def test_code_shows_definitions_and_imports_when_asked():
     """The import and the definitions behind the names that a window uses."""
     page = Document("pots.py", MODULE)
@@ -114,7 +114,7 @@ def test_code_shows_definitions_and_imports_when_asked():
     assert not any(seam.kind == "definition" for seam in plain.seams)
 
 
-@pytest.mark.seed("085b §2", "data: related points of one source", where="windows/window.py")
+@pytest.mark.seed("085b §2", "data: related points of one source", where="windows/seams.py")
 def test_data_windows_are_whole_records_with_their_header():
     """A row is never cut, and its header row comes along."""
     page = Document("sales.csv", TABLE)
@@ -174,7 +174,7 @@ def test_data_bridges_no_foreign_record(sizing):
 
 @pytest.mark.parametrize("sizing", ["density", "radial", "elastic"])
 @pytest.mark.parametrize("indent", ["  ", "        "])
-@pytest.mark.seed("085b §5.3", "code: white space does not count in the choice", where="windows/policies.py", ruling=5)
+@pytest.mark.seed("085b §5.3", "code: white space does not count in the choice", where="windows/drafts.py", ruling=5)
 def test_white_space_does_not_steer_the_choice_in_code(sizing, indent):
     """085b §5.3: the same statements are chosen, however deep the code is indented."""
 

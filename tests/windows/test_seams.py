@@ -13,7 +13,7 @@ from brimful import Document, Hit, Window, WindowSettings, inflate, pack, parse,
 from brimful.engine import open as open_store
 from brimful.settings import FORMATS
 from brimful.text.spans import Span
-from brimful.windows.window import MOST_TRAIL_BYTES, seams_for, time_in
+from brimful.windows.seams import MAX_TRAIL_BYTES, seams_for, time_in
 from tests.properties.strategies import long_texts
 
 MARKED = [name for name in FORMATS if name != "windows"]  # that one gives each window by itself
@@ -120,7 +120,7 @@ def test_trails_are_the_documents_bytes_and_small(text, start, size):
     assert all(seam.end <= span.start for seam in found)
     assert all(page.content[seam.start : seam.end].decode() == seam.text for seam in found)
     assert sum(len(seam.text.encode()) for seam in found if seam.kind == "heading") <= len(span) // 16
-    assert sum(len(seam.text.encode()) for seam in found) <= 2 * MOST_TRAIL_BYTES
+    assert sum(len(seam.text.encode()) for seam in found) <= 2 * MAX_TRAIL_BYTES
 
 
 def test_growing_and_trimming_take_the_seams_along():

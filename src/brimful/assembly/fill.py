@@ -11,7 +11,7 @@ from itertools import pairwise
 from brimful.assembly.select import Layout
 from brimful.documents.documents import Document, Hit
 from brimful.text.spans import Span, whole_characters
-from brimful.windows.policies import focused
+from brimful.windows.drafts import focused
 from brimful.windows.waterline import below_heading, with_words, without_tail
 from brimful.windows.window import Window, is_within, touching
 
@@ -245,7 +245,7 @@ class Page:
             self._fits(stretch, start, stretch.end)
         else:
             block, slot = stretch.place
-            kept = replace(stretch.window, is_inflated=True, hits=stretch.hits_in(start, stretch.end))
+            kept = replace(stretch.window, hits=stretch.hits_in(start, stretch.end))
             stretch.window = self._blocks[block][slot] = kept
 
     def _grow_all(self, stretches: list[_Stretch], *, merge: bool) -> None:

@@ -31,7 +31,8 @@ from brimful.settings import FormatName, LineNumbers, Packing
 from brimful.store.merkle import Proof, leaf_hash
 from brimful.store.rows import Row
 from brimful.store.snapshot import StoredSnapshot
-from brimful.windows.window import Seam, SeamKind, Window, goes_on_after, goes_on_before
+from brimful.windows.seams import Seam, SeamKind
+from brimful.windows.window import Window, goes_on_after, goes_on_before
 
 # ---- cited: What does a receipt say of each document and window that it cites or leaves out?
 

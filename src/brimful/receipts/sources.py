@@ -27,7 +27,8 @@ from brimful.receipts.offline import Finding, Kind, counter_of, wrong
 from brimful.receipts.receipt import CitedDocument, CitedWindow, Receipt
 from brimful.store.snapshot import StoredSnapshot
 from brimful.text.tokens import Measure, TokenCounter
-from brimful.windows.window import Seam, Window, goes_on_after, goes_on_before
+from brimful.windows.seams import Seam
+from brimful.windows.window import Window, goes_on_after, goes_on_before
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

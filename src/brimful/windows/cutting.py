@@ -13,7 +13,8 @@ from brimful.outline.outlines import NO_RECORDS, Records
 from brimful.outline.prose import refers_back
 from brimful.settings import WindowSettings
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
-from brimful.windows.policies import Draft, Joinable, Ruler, Size, around, draft_windows, focused, places_of, widen
+from brimful.windows.drafts import Draft, Joinable, Ruler, around, draft_windows, focused, places_of, widen
+from brimful.windows.policies import Size
 
 # ---- snapping: Which natural boundary is nearest to a window's edge?
 

@@ -19,9 +19,10 @@ from brimful.text.spans import Span, check_span, whole_characters
 from brimful.text.tokens import TokenCounter
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.policies import Size, size_for
+from brimful.windows.seams import Seam, seams_for, time_in
 from brimful.windows.strategies import link
 from brimful.windows.waterline import Line, Run, Spans, cut_of, field_cuts, water_line
-from brimful.windows.window import Cluster, Coherence, Seam, Window, seams_for, time_in
+from brimful.windows.window import Cluster, Coherence, Window
 
 # ---- coherence: What would a reader of a window miss? Its coherence says so, reason by reason (085b coherence_score).
 #
@@ -278,11 +279,8 @@ def _window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
         sequence=sequence,
         coherence=coherence_of(document, span, seams),
         seams=seams,
-        is_inflated=cut.core != span,
         trail_share=share,
         time=_time_of(document, hits, cut.core),
-        vector=next((hit.vector for hit in hits if hit.vector is not None), document.vector),
-        entities=tuple(sorted({name for hit in hits for name in hit.entities} or document.entities)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -221,15 +221,23 @@ def _rank(item: Window | Cluster) -> tuple[float, str, int, int, int, str]:
 
 def _card(window: Window, terms: frozenset[str], worths: Mapping[str, int], names: Names) -> _Card:
     document = window.document
+    vectors = (hit.vector for hit in window.hits if hit.vector is not None)
+    vector = next(vectors, document.vector if document else None)
     return _Card(
         window,
         terms,
         worths,
-        frozenset(name.casefold() for name in window.entities) or names.of(window.text),
-        _steps_of(window.vector) if window.vector else None,
+        frozenset(name.casefold() for name in _entities_of(window)) or names.of(window.text),
+        _steps_of(vector) if vector else None,
         None if document is None else _thread(document.content[:_HEAD_BYTES]),
         document is not None and document.kind == "prose" and refers_back(document.content, window.start),
     )
+
+
+def _entities_of(window: Window) -> Collection[str]:
+    """The names that a caller gave for the hits, or for the document."""
+    names = {name for hit in window.hits for name in hit.entities}
+    return names or (window.document.entities if window.document else ())
 
 
 def _thread(head: bytes) -> str | None:

@@ -19,7 +19,7 @@ from brimful.outline.prose import natural_span
 from brimful.outline.structures import Definition
 from brimful.text.spans import Span, whole_characters
 from brimful.windows.cutting import Cut, joinable
-from brimful.windows.policies import Joinable
+from brimful.windows.drafts import Joinable
 
 # ---- whole: Which whole things does a window show? A definition, a paragraph, a list with its lead-in, where little is
 # missing.

@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 from brimful.errors import FormatError
 from brimful.settings import FormatName, LineNumbers
 from brimful.text.unseen import BREAK, CONTROL, INVISIBLE
-from brimful.windows.window import MARKER, Seam, Window
+from brimful.windows.seams import Seam
+from brimful.windows.window import MARKER, Window
 
 # ---- form: What is a format? Literals around windows, and a way to write each window's own text.
 #

@@ -34,7 +34,8 @@ from brimful.assembly.formats.form import (
 )
 from brimful.errors import FormatError
 from brimful.text.unseen import CONTROL, INVISIBLE
-from brimful.windows.window import MARKER, Seam, Window
+from brimful.windows.seams import Seam
+from brimful.windows.window import MARKER, Window
 
 _TICKS = re.compile(f"(?:`[{CONTROL}{INVISIBLE}]*)+")
 _FENCE = re.compile(r"(`{3,})([^`\n]*)\Z")
