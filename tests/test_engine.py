@@ -10,9 +10,9 @@ import pytest
 import brimful.engine
 import brimful.store.documents
 from brimful import Document, tokens_for
+from brimful.corpus import KEPT_CONTEXTS
 from brimful.engine import open as open_store
 from brimful.errors import InputError, SettingError, StoreError
-from brimful.moment import KEPT_CONTEXTS
 from brimful.neural.embedders import wrap
 from brimful.search import search as searching
 from brimful.settings import CFS, SIZINGS, AskSettings, FieldSettings
@@ -218,7 +218,7 @@ def test_contexts_of_large_documents_are_let_go_sooner(engine):
     assert len(engine._contexts) == 1
 
 
-@pytest.mark.seed("CFS caching", "contexts are cached by question, state and budget", where="moment.py", ruling=16)
+@pytest.mark.seed("CFS caching", "contexts are cached by question, state and budget", where="corpus.py", ruling=16)
 def test_contexts_are_kept_and_let_go(engine):
     """The same question is answered from the cache, which holds a bounded number; a change empties it."""
     first = engine.context("letter", budget=300)

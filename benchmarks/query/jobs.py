@@ -84,9 +84,9 @@ class _Stages:
     """Processor time of the engine's stages, each without those that it calls."""
 
     def __init__(self) -> None:
-        from brimful import moment
         from brimful.asking import Asked
         from brimful.assembly.pack import Packer
+        from brimful.corpus import Corpus
         from brimful.store.documents import WholeDocuments
         from brimful.windows.inflate import WindowCache
 
@@ -99,8 +99,8 @@ class _Stages:
             (WindowCache, "windows", "inflate"),
             (Packer, "cost", "line"),
             (Packer, "pack", "pack"),
-            (moment.Corpus, "receipted", "receipt"),
-            (moment.Corpus, "_filled", "keep"),
+            (Corpus, "with_receipt", "receipt"),
+            (Corpus, "_fill", "keep"),
             (Asked, "fullest", "rest"),
         ):
             setattr(owner, name, self._timed(getattr(owner, name), stage))

@@ -1,7 +1,7 @@
-"""How is a corpus asked from an event loop, without stopping it?
+"""`Engine` for an event loop: every call runs in a thread while the loop goes on.
 
-Every call runs in one of a few threads of its own while the loop goes on. A call that is cancelled before its turn
-never runs; one that has begun is let go: what it reads is dropped, what it writes is written whole.
+A call that is cancelled before its turn never runs. Once begun it runs to its end: what it reads is dropped, what it
+writes is written whole.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial, wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from brimful.engine import Engine
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from brimful.neural.named import Reranker
 
 _THREADS = 4
-"""Calls that work or wait for a model at a time."""
+"""Calls at a time, at work or waiting for a model."""
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
 
 def open_async(path: Named, *, embedder: Embedder | str = "auto", reranker: Reranker | str = "auto") -> AsyncEngine:
-    """As `open`, for an event loop; the store is opened by the first call, or by `async with`.
+    """`open` for an event loop; the store is opened by the first call, or by `async with`.
 
     >>> import tempfile
     >>> async def ask():
@@ -47,39 +47,29 @@ def open_async(path: Named, *, embedder: Embedder | str = "auto", reranker: Rera
 def _awaited(
     method: Callable[Concatenate[Engine, P], Result],
 ) -> Callable[Concatenate[AsyncEngine, P], Coroutine[Any, Any, Result]]:
-    """A method of `Engine` as a coroutine."""
+    """A method of `Engine` as a coroutine; its `cancel`, if it takes one, is set when the coroutine is cancelled."""
+    takes_cancel = "cancel" in signature(method).parameters
 
     @wraps(method)
-    async def call(self: AsyncEngine, /, *given: P.args, **named: P.kwargs) -> Result:
-        return await self.call(lambda engine: _bound(engine, method)(*given, **named))
+    async def call(self: AsyncEngine, /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        cancel = kwargs.get("cancel") or threading.Event()
+        if takes_cancel:
+            kwargs["cancel"] = cancel
+        try:
+            return await self.call(lambda engine: method(engine, *args, **kwargs))
+        except asyncio.CancelledError:
+            assert isinstance(cancel, threading.Event)
+            cancel.set()
+            raise
 
     return call
-
-
-def _cancelled(
-    method: Callable[Concatenate[Engine, P], Result],
-) -> Callable[Concatenate[AsyncEngine, P], Coroutine[Any, Any, Result]]:
-    """The same for one that may wait for a model: its `cancel` is set when the coroutine is cancelled."""
-
-    @wraps(method)
-    async def call(self: AsyncEngine, /, *given: P.args, **named: P.kwargs) -> Result:
-        with _set_when_cancelled(named.get("cancel")) as stop:
-            return await self.call(lambda engine: _bound(engine, method)(*given, **{**named, "cancel": stop}))
-
-    return call
-
-
-def _bound(engine: Engine, method: Callable[..., Result]) -> Callable[..., Result]:
-    """The method of this engine, whichever it has under the name."""
-    found: Callable[..., Result] = getattr(engine, method.__name__)
-    return found
 
 
 class AsyncEngine:
-    """The methods of `Engine` as coroutines, each with the same arguments and the same result.
+    """The methods of `Engine` as coroutines, with equal arguments and results.
 
-    Wrap an engine that is open already (`AsyncEngine(engine)`), or let `open_async` open one. Callbacks (`progress`)
-    are called in the call's thread.
+    It wraps an open engine (`AsyncEngine(engine)`), or one that `open_async` opens. Callbacks (`progress`) run in the
+    call's thread.
     """
 
     def __init__(self, engine: Engine | Callable[[], Engine]) -> None:
@@ -98,7 +88,7 @@ class AsyncEngine:
 
     @property
     def engine(self) -> Engine:
-        """The engine itself, for code that may wait; it is opened where that has not happened yet."""
+        """The engine itself, for code that may block; opened if it is not yet."""
         with self._opening:
             if self._engine is None:
                 assert not isinstance(self._source, Engine)
@@ -106,7 +96,7 @@ class AsyncEngine:
             return self._engine
 
     async def close(self) -> None:
-        """Let go of the store, once whoever is asking has the answer; asking later is an error."""
+        """Close the store once running calls have their answer; asking later is an error."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -115,8 +105,6 @@ class AsyncEngine:
                 await self._run(self._engine.close)
         finally:
             self._threads.shutdown(wait=False)
-
-    # ---- the corpus
 
     add = _awaited(Engine.add)
     preview = _awaited(Engine.preview)
@@ -131,11 +119,11 @@ class AsyncEngine:
         return await self.call(lambda engine: engine.root)
 
     async def size_bytes(self) -> int:
-        """How much room the store takes."""
+        """Bytes that the store takes on disk."""
         return await self.call(lambda engine: engine.size_bytes)
 
     async def reader(self) -> str | None:
-        """The model that reads the best places of a question, and what computes it; None where none does."""
+        """The embedder and its runtime; None where questions go by words alone."""
         return await self.call(lambda engine: engine.reader)
 
     async def roots(self) -> tuple[str, ...]:
@@ -143,7 +131,7 @@ class AsyncEngine:
         return await self.call(lambda engine: engine.roots)
 
     async def folders(self) -> dict[str, str]:
-        """What was added, and the folder that the documents of each place are named in."""
+        """Each added place with the label of its documents; an empty label for a single file."""
         return await self.call(lambda engine: engine.folders)
 
     length = _awaited(Engine.length)
@@ -155,44 +143,28 @@ class AsyncEngine:
     cite = _awaited(Engine.cite)
     check_answer = _awaited(Engine.check_answer)
 
-    # ---- questions
-
     warm = _awaited(Engine.warm)
     search = _awaited(Engine.search)
     map = _awaited(Engine.map)
-    context = _cancelled(Engine.context)
+    context = _awaited(Engine.context)
     prices = _awaited(Engine.prices)
-    explain = _cancelled(Engine.explain)
+    explain = _awaited(Engine.explain)
     verify = _awaited(Engine.verify)
     replay = _awaited(Engine.replay)
     verify_determinism = _awaited(Engine.verify_determinism)
 
-    # ---- condensing: once one of these is cancelled, no further model call is made
-
-    densify = _cancelled(Engine.densify)
-    capture = _cancelled(Engine.capture)
+    densify = _awaited(Engine.densify)
+    capture = _awaited(Engine.capture)
     one_capture = _awaited(Engine.one_capture)
     captures = _awaited(Engine.captures)
-    retry_capture = _cancelled(Engine.retry_capture)
-
-    # ---- how
+    retry_capture = _awaited(Engine.retry_capture)
 
     async def call(self, call: Callable[[Engine], Result]) -> Result:
-        """Whatever an engine can be asked, in a thread of its own: `await engine.call(lambda engine: …)`."""
+        """Run any function of the engine in a thread: `await engine.call(lambda engine: …)`."""
         if self._is_closed:
             raise StoreError("this engine was closed; open it again to ask or add")
         return await self._run(lambda: call(self.engine))
 
     async def _run(self, call: Callable[[], Result]) -> Result:
-        """In a thread, with the caller's context variables (tracing, logging)."""
+        """Run in a thread, with the caller's context variables (tracing, logging)."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, contextvars.copy_context().run, call)
-
-
-@contextmanager
-def _set_when_cancelled(event: Any) -> Iterator[threading.Event]:
-    event = event or threading.Event()
-    try:
-        yield event
-    except asyncio.CancelledError:
-        event.set()
-        raise

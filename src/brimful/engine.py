@@ -1,6 +1,6 @@
-"""Open a store, fill it, and ask the newest corpus in it.
+"""Open a store, fill it, and ask the newest state of its corpus.
 
-add, remove, purge ──> store ──> corpus at a moment (`moment`) ──> search, context, explain, verify
+add, remove, purge ──> store ──> newest snapshot ──> `Corpus` ──> search, context, explain, verify
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from brimful.assembly.context import Context, verify_determinism
 from brimful.assembly.explain import PRICED, Explanation
 from brimful.budget import Budget
+from brimful.corpus import KEPT_CONTEXT_BYTES, KEPT_CONTEXTS, ContextCache, Corpus, Models, ask_for, fill_beside_map
 from brimful.documents.documents import Document
 from brimful.documents.secrets import check_secret
 from brimful.documents.skips import Reason, Skipped, SourceSettings
 from brimful.errors import InputError, SettingError
-from brimful.moment import KEPT_CONTEXT_BYTES, KEPT_CONTEXTS, Corpus, KeptContexts, Readers, ask_for, beside_the_rest
 from brimful.neural.embedders import Embedder
 from brimful.receipts.receipt import Receipt
 from brimful.search.columns import CorpusColumns
 from brimful.settings import DEFAULT_BUDGET, Ask, AskSettings, FieldSettings
-from brimful.states import States
+from brimful.snapshots import SnapshotPool
 from brimful.store.documents import WholeDocuments
 from brimful.store.opening import Named, digests_of, opened, place_of
 from brimful.store.store import place_below
 
 if TYPE_CHECKING:
-    from brimful.assembly.citing import Checked
     from brimful.densify.captures import Capture, Captures
     from brimful.densify.digest import Digest
     from brimful.densify.memory import Memory
@@ -74,42 +73,36 @@ R = TypeVar("R")
 
 
 def _of_corpus(method: Callable[Concatenate[Corpus, P], R]) -> Callable[Concatenate[Engine, P], R]:
-    """What a corpus answers, asked of the newest one."""
+    """A method of `Corpus`, called on the newest one."""
 
     @wraps(method)
-    def asked(self: Engine, /, *given: P.args, **named: P.kwargs) -> R:
+    def call(self: Engine, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with self.corpus() as corpus:
-            return method(corpus, *given, **named)
+            return method(corpus, *args, **kwargs)
 
-    return asked
+    return call
 
 
 class Engine:
-    """A corpus that can be asked. Safe to share between threads: they ask side by side, and while one of them adds."""
+    """A store whose corpus can be changed and asked. Threads may share it: questions don't wait for an `add`."""
 
-    def __init__(
-        self,
-        path: Named,
-        *,
-        embedder: Embedder | str = "auto",
-        reranker: Reranker | str = "auto",
-    ) -> None:
+    def __init__(self, path: Named, *, embedder: Embedder | str = "auto", reranker: Reranker | str = "auto") -> None:
         self.path = place_of(path)
         self._store = opened(self.path)
         self._writer = threading.RLock()  # one thread changes the corpus at a time
-        self._readers = Readers(self._store, place=self.path, embedder=embedder, reranker=reranker)
+        self._models = Models(self._store, place=self.path, embedder=embedder, reranker=reranker)
         self._documents = WholeDocuments()
-        self._contexts = KeptContexts(KEPT_CONTEXT_BYTES, most=KEPT_CONTEXTS)
-        self._states = States(place=self.path, store=self._store, opened=self._at)
+        self._contexts = ContextCache(KEPT_CONTEXT_BYTES, most=KEPT_CONTEXTS)
+        self._pool = SnapshotPool(place=self.path, store=self._store, open_corpus=self._corpus_of)
         self._memory: Memory | None = None
         self._memory_lock = threading.Lock()
 
-    def _at(self, snapshot: StoredSnapshot) -> Corpus:
-        return Corpus(snapshot, readers=self._readers, documents=self._documents, contexts=self._contexts)
+    def _corpus_of(self, snapshot: StoredSnapshot) -> Corpus:
+        return Corpus(snapshot, models=self._models, documents=self._documents, contexts=self._contexts)
 
     def corpus(self) -> AbstractContextManager[Corpus]:
-        """The newest corpus, the same for all that one thread asks it: `with engine.corpus() as corpus: …`."""
-        return self._states.asking()
+        """The newest corpus, unchanged for the calling thread until the `with` block ends."""
+        return self._pool.corpus()
 
     def __enter__(self) -> Self:
         return self
@@ -118,15 +111,13 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Let go of the store, once whoever is asking has the answer; asking later is an error."""
-        self._states.close(self._close)
+        """Close the store once running questions have their answer; asking later is an error."""
+        self._pool.close(self._close)
 
     def _close(self) -> None:
         self._store.close()
         if self._memory is not None:
             self._memory.close()
-
-    # ---- the corpus
 
     def add(
         self,
@@ -136,11 +127,10 @@ class Engine:
         settings: SourceSettings | None = None,
         progress: Callable[[FoundFile], None] | None = None,
     ) -> Report:
-        """Bring a file, folder or glob into the store, or up to date; visible when this returns.
+        """Index a file, folder or glob, or bring it up to date; visible to questions when this returns.
 
-        The documents of a folder are named `label/path below it`. The label is the folder's own name, or the one given
-        here; where another folder has that name, the one above is put in front. It is recorded, and stays. A file that
-        is added by itself has its own name.
+        Documents of a folder are named `label/path`. The label is the folder's name unless given; a name that is taken
+        gets its parent folder in front. The label is recorded and stays. A single file has its own name.
         """
         with self._changing():
             from brimful.ingest.folders import ingest
@@ -150,30 +140,30 @@ class Engine:
     def preview(
         self, place: str | os.PathLike[str], *, label: str | None = None, settings: SourceSettings | None = None
     ) -> Report:
-        """What `add` would find there by looking at the files' stats alone; nothing is read or written."""
-        with self._states.turn():
+        """What `add` would do, judged by file sizes and times; nothing is read or written."""
+        with self._pool.pinned():
             from brimful.ingest.folders import preview
 
             return preview(place, self._store, label=label, settings=settings)
 
     def left_out(self, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> list[Skipped]:
-        """Everything below a place that the store does not have, with the reason; it is read for that, not stored."""
+        """Every file below a place that `add` leaves out, with the reason; files are read, nothing is stored."""
         from brimful.ingest.folders import left_out
 
-        with self._states.turn():
+        with self._pool.pinned():
             return left_out(self._store, place, settings=settings)
 
     def add_text(self, path: str, text: str | bytes, *, time: int | None = None, allow: Iterable[Reason] = ()) -> None:
-        """Store a text of your own under this path, in place of another text; names in added folders are their files'.
+        """Store a text under a path, or replace it; a path inside an added folder belongs to its file.
 
-        One that holds a credential is refused as a file would be, unless `allow=("secret",)` says otherwise.
+        A text that holds a credential is refused, unless `allow=("secret",)`.
         """
         self.add_documents([Document(path, text, time=time)], allow=allow)
 
     def add_documents(self, documents: Iterable[Document], *, allow: Iterable[Reason] = ()) -> int:
-        """Store many documents in few commits; returns how many. None may have a name in an added folder.
+        """Store many documents in few commits; returns how many. No path may lie in an added folder.
 
-        What is refused in one of a list refuses the list; where documents are given one by one, those before it stay.
+        One refused document of a list refuses the list; of an iterator the documents before it stay.
         """
         from brimful.ingest.texts import add_documents
 
@@ -181,7 +171,7 @@ class Engine:
             return add_documents(self._store, documents, allow=allow)
 
     def remove(self, *paths: str) -> int:
-        """Forget documents, of captured texts their digests too; returns how many there were."""
+        """Forget documents, and the digests of captures among them; returns how many were stored."""
         from brimful.densify.captures import CAPTURED, digest_path
 
         digests = [digest_path(path) for path in paths if path.startswith(CAPTURED)]
@@ -189,11 +179,11 @@ class Engine:
             return self._store.remove([*paths, *digests])
 
     def purge(self) -> None:
-        """Leave no byte of what was removed or replaced in the file, nor of what models answered beside it.
+        """Erase every byte of removed and replaced documents, and of what models answered about them.
 
-        Captures stay, save for those whose document was removed.
+        Captures stay unless their document was removed.
         """
-        with self._changing(), self._states.alone():  # what others read must not be overwritten
+        with self._changing(), self._pool.exclusive():  # no byte may be overwritten while it is read
             self._store.purge()
         with self.corpus() as corpus:
             if self._store.keeps_answers() or digests_of(self.path).exists():
@@ -201,12 +191,10 @@ class Engine:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """One thread changes the corpus; others ask what was there before, or is there by then."""
+        """One thread writes; others go on reading the state before."""
         with self._writer:
-            self._states.check_open()
+            self._pool.check_open()
             yield
-
-    # ---- what it holds
 
     @property
     def root(self) -> str:
@@ -216,8 +204,8 @@ class Engine:
 
     @property
     def size_bytes(self) -> int:
-        """How much room the store takes."""
-        with self._states.turn():
+        """Bytes that the store takes on disk."""
+        with self._pool.pinned():
             return self._store.size_bytes()
 
     @property
@@ -227,13 +215,13 @@ class Engine:
 
     @property
     def folders(self) -> dict[str, str]:
-        """What was added, and the folder that the documents of each place are named in: none for a single file."""
-        with self._states.turn():
+        """Each added place with the label of its documents; an empty label for a single file."""
+        with self._pool.pinned():
             return {place_below(prefix): folder for prefix, folder in self._store.roots().items()}
 
     @property
     def columns(self) -> CorpusColumns:
-        """The corpus as it is now, in columns."""
+        """The newest corpus as arrays."""
         with self.corpus() as corpus:
             return corpus.columns
 
@@ -244,22 +232,12 @@ class Engine:
     text = _of_corpus(Corpus.text)
     origins = _of_corpus(Corpus.origins)
     cite = _of_corpus(Corpus.cite)
-
-    def check_answer(self, answer: str, receipt: Receipt | str | bytes) -> Checked:
-        """Which quotations of an answer stand in the context that a receipt is for, and which citations it shows.
-
-        The windows are read from the store; those that it has no more as they were cited are named in `changed`.
-        """
-        cited = Receipt.of(receipt)
-        with self.corpus() as corpus:
-            return corpus.check_answer(answer, cited)
-
-    # ---- questions
+    check_answer = _of_corpus(Corpus.check_answer)
 
     @property
     def reader(self) -> str | None:
-        """The model that reads the best places of a question, and what computes it; None where none does."""
-        return self._readers.name
+        """The embedder and its runtime; None where questions go by words alone."""
+        return self._models.name
 
     warm = _of_corpus(Corpus.warm)
     search = _of_corpus(Corpus.search)
@@ -277,36 +255,31 @@ class Engine:
         cancel: threading.Event | None = None,
         **choices: Any,
     ) -> Context:
-        """Fill a budget with what the corpus says about a question; no hits give an empty text.
+        """Fill a budget with what the corpus says about a question; without hits the text is empty.
 
-        `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, … An `Ask` holds all
-        of it, the question included. `densify` names the model (or is one) that condenses what does not fit into a part
-        of the same budget; `cancel` ends that with a CancelledError.
+        `choices` are the fields of `AskSettings`: model, format, sizing, strategy, packing, fill, … An `Ask` holds the
+        question and all choices. `densify` is a model, or its name, that condenses what does not fit into a part of the
+        budget; `cancel` stops it with a CancelledError.
         """
         ask = ask_for(question, budget, settings, field, {**choices, **_named(densify)})
         if ask.settings.densify is None:
             with self.corpus() as corpus:
                 return corpus.context(ask)
         model = densify or ask.settings.densify
-        return beside_the_rest(
-            ask,
-            room_for=partial(self._room_for, ask),
-            filled=lambda room: self._condensed(ask, room, model, cancel),
-        )
 
-    def _condensed(self, ask: Ask, room: Budget, model: Model | str, cancel: threading.Event | None) -> Context:
         from brimful.densify.condensing import condensed
 
-        return condensed(ask, room, model, states=self._states, memory=lambda: self.memory, cancel=cancel)
+        def fill(room: Budget) -> Context:
+            return condensed(ask, room, model, pool=self._pool, memory=lambda: self.memory, cancel=cancel)
 
-    def _room_for(self, ask: Ask, slack: int) -> tuple[Budget, str | None]:
-        with self.corpus() as corpus:
-            return corpus.room_beside(ask, slack)
+        return fill_beside_map(ask, room_for=partial(self._room_beside_map, ask), fill=fill)
+
+    _room_beside_map = _of_corpus(Corpus.room_beside_map)
 
     def prices(self, context: Context, *, most: int = PRICED) -> Context:
-        """The same context, with the budgets at which the best of what it leaves out would enter, of so many at most.
+        """The context with the budgets at which the best windows that it leaves out would enter, `most` of them.
 
-        Each is found by asking again at other budgets; so a context has none until they are asked for.
+        Each price takes several questions at other budgets, so a context has none until this is called.
         """
         if context.receipt is None:
             raise InputError("this context has no receipt to ask again by; price what an engine's `context` gave")
@@ -334,7 +307,7 @@ class Engine:
         else:
             ask = ask_for(question, budget, settings, field, {**choices, **_named(densify)})
         if ask.settings.densify is not None:
-            self.context(ask, densify=densify, cancel=cancel)  # kept; nobody waits while a model works
+            self.context(ask, densify=densify, cancel=cancel)  # cached; no corpus is pinned while a model works
         with self.corpus() as corpus:
             return corpus.explain(ask, self.context(ask, densify=densify))
 
@@ -347,67 +320,62 @@ class Engine:
         replay: bool = False,
         densify: Model | str | None = None,
     ) -> Findings:
-        """Write a receipt's text again from the store, or from a folder of files, and compare all that it says.
+        """Write a receipt's text again from the store, or from a folder of files, and compare it with the receipt.
 
-        `replay` also asks its question again, which compares what no source can show: ranking, omissions, settings.
-        Nothing found means that all that was compared is as the receipt says; `compared` and `not_checked` of the
-        result name both.
+        `replay` also asks its question again, which checks ranking, omissions and settings. No findings mean that all
+        that was compared holds; the result's `compared` and `not_checked` name both parts.
         """
         from brimful.receipts.checking import check_files, compared_again
 
-        cited = Receipt.of(receipt)
-        if files is not None:
-            found = check_files(cited, Path(files), text=text)
-        else:
-            with self.corpus() as corpus:
-                found = corpus.verify(cited, text=text)
-        if not replay:
-            return found
+        receipt = Receipt.of(receipt)
         with self.corpus() as corpus:
-            return compared_again(cited, found, root=corpus.root, again=lambda: self.replay(cited, densify=densify))
+            findings = (
+                corpus.verify(receipt, text=text) if files is None else check_files(receipt, Path(files), text=text)
+            )
+            if not replay:
+                return findings
+            again = partial(self.replay, receipt, densify=densify)
+            return compared_again(receipt, findings, root=corpus.root, again=again)
 
     def replay(self, receipt: Receipt | str | bytes, *, densify: Model | str | None = None) -> Context:
-        """Ask a receipt's question again with its settings; on the same state the bytes are the same.
+        """Ask a receipt's question again with its settings; an equal state gives equal bytes.
 
-        A receipt may name any model, and so any address, for condensing: it is asked only where `densify` names it too.
+        A receipt may name any model, and so any address, for condensing: it is called only if `densify` names it too.
         """
-        cited = Receipt.of(receipt)
         with self.corpus():
-            ask, model = self._asked_by(cited, densify)
+            ask, model = self._asked_by(Receipt.of(receipt), densify)
             return self.context(ask, densify=model)
 
     def _asked_by(self, receipt: Receipt, densify: Model | str | None) -> tuple[Ask, Model | str | None]:
-        """The question of a receipt, and who condenses for it."""
+        """The ask of a receipt, and the model that may condense for it."""
         with self.corpus() as corpus:
             ask = corpus.ask_of(receipt)
-        named = ask.settings.densify
-        if named is not None and _named(densify) != {"densify": named} and not named.startswith("extractive:"):
+        name = ask.settings.densify
+        if name is not None and _named(densify) != {"densify": name} and not name.startswith("extractive:"):
             raise SettingError(
-                f"the receipt's context was condensed by {named!r}, which is not asked because a receipt says so; "
-                f"name it yourself (densify={named!r}) where it may be asked"
+                f"the receipt's context was condensed by {name!r}, which is not asked because a receipt says so; "
+                f"name it yourself (densify={name!r}) where it may be asked"
             )
-        return ask, None if named is None else densify
+        return ask, None if name is None else densify
 
     def verify_determinism(self, /, question: str, *, budget: Budget | int = DEFAULT_BUDGET, **choices: Any) -> bool:
         """Assemble twice, without the cache, and compare window ids and bytes (CFS §12)."""
 
         def assemble() -> Context:
-            with self._states.turn():
+            with self._pool.pinned():
                 self._contexts.clear()
                 self._documents.clear()
-                self._states.let_go()
+                self._pool.drop()
                 return self.context(question, budget=budget, **choices)
 
         return verify_determinism(assemble)
 
-    # ---- condensing
-
     @property
     def memory(self) -> Memory:
-        """What models have answered, and the captures: on a corpus's server, or in a file beside the store."""
+        """Answers of models and the captures: on the corpus's server, or in a file next to the store."""
         from brimful.densify.memory import memory_of
 
-        self._states.check_open()
+        self._pool.check_open()
         with self._memory_lock:
             if self._memory is None:
                 self._memory = memory_of(self._store)
@@ -428,7 +396,7 @@ class Engine:
         progress: Callable[[Progress], None] | None = None,
         cancel: threading.Event | None = None,
     ) -> Digest:
-        """Condense a text; what a model answers is remembered beside the store, so that nothing is paid twice."""
+        """Condense a text; answers of models are stored, so that no call is paid twice."""
         from brimful.densify import densify, model_for
         from brimful.densify.extractive import ExtractiveModel
 
@@ -447,11 +415,11 @@ class Engine:
         cancel: threading.Event | None = None,
         allow: Iterable[Reason] = (),
     ) -> Capture:
-        """Store a text whole as `capture:name`, condense it, and store the digest beside it; a failure is its status.
+        """Store a text as `capture:name`, condense it, and store the digest; a failure is the capture's status.
 
         The digest is `capture:name/digest`, and says what it was made from (ruling 22). An empty text is refused.
-        Without a name it is called by the hash of its text. `cancel` ends it, as a failure that can be tried again.
-        A text that holds a credential is refused before it is written down or sent, as `add_text` refuses it.
+        The default name is the hash of the text. `cancel` ends it as a failure that can be retried.
+        A text that holds a credential is refused before it is stored or sent.
         """
         from brimful.densify.captures import Capture, name_of
 
@@ -460,8 +428,8 @@ class Engine:
         check_secret(original.path, original.content, SourceSettings(allow=allow))
         if original.content.strip():
             self._stored(Capture(name, "", "pending", original), allow)
-        made = self._captures.capture(text, model, name=name, settings=settings, progress=progress, cancel=cancel)
-        return self._stored(made, allow)
+        capture = self._captures.capture(text, model, name=name, settings=settings, progress=progress, cancel=cancel)
+        return self._stored(capture, allow)
 
     def one_capture(self, name: str) -> Capture:
         """A capture by its name."""
@@ -480,15 +448,15 @@ class Engine:
         cancel: threading.Event | None = None,
         allow: Iterable[Reason] = (),
     ) -> Capture:
-        """Try a failed or pending capture again, which pays only for what is missing."""
+        """Try a failed or pending capture again; only missing answers are paid for."""
         return self._stored(self._captures.retry(name, model, settings=settings, cancel=cancel), allow)
 
     def _stored(self, capture: Capture, allow: Iterable[Reason]) -> Capture:
-        """The text in the store, and its digest beside it; one of a text that was there before under this name goes."""
+        """Store the text with its digest; the digest of an earlier text of that name is removed."""
         from brimful.densify.captures import digest_path
 
         digest = capture.digest_document()
-        with self._states.turn():
+        with self._pool.pinned():
             if digest is None and capture.status == "done" and self.length(digest_path(capture.path)) is not None:
                 self.remove(digest_path(capture.path))
             self.add_documents([capture.document(), *([digest] if digest else [])], allow=allow)
@@ -496,5 +464,5 @@ class Engine:
 
 
 def _named(densify: Model | str | None) -> dict[str, str]:
-    """Who condenses, as a choice."""
+    """The condensing model as a choice of `AskSettings`."""
     return {} if densify is None else {"densify": densify if isinstance(densify, str) else densify.name}

@@ -42,7 +42,7 @@ def test_a_context_is_the_engines(both, question, choices):
     found = result.structured_content
     assert found["text"] == context.text
     assert text_of(result) == (context.text or found["note"])
-    record = json.loads(records.as_json(records.answer_record(engine, context)))
+    record = json.loads(records.as_json(records.answer_record(context)))
     for name in ("tokens", "budget", "model", "exact", "truncated", "receipt", "root"):
         assert found[name] == record[name]
     assert found["relevance"] == {name: record["relevance"][name] for name in found["relevance"]}

@@ -41,7 +41,7 @@ def ask(store, capsys):
     def asked(form, budget, options=(), **choices):
         with brimful.open(store) as engine:
             context = engine.context(QUESTION, budget=budget, format=form, **choices)
-            found = {"python": json.loads(records.as_json(records.answer_record(engine, context)))}
+            found = {"python": json.loads(records.as_json(records.answer_record(context)))}
             assert found["python"]["text"].encode() == context.text.encode()
             with TestClient(create_app(engine), base_url="http://localhost") as client:
                 body = {"question": QUESTION, "budget": budget, "format": form, **choices}

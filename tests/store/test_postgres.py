@@ -161,10 +161,12 @@ def test_what_was_read_of_a_segment_is_not_fetched_again(address):
         engine.add_documents([Document(f"d{n}.md", f"Tea {n} has words like cup{n} and pot{n}.") for n in range(50)])
     with brimful.open(address) as engine:
         engine.context("Which cup7 has tea?", budget=300)
-        first = engine._states.now().snapshot._cursor.trips
+        with engine.corpus() as corpus:
+            first = corpus.snapshot._cursor.trips
         engine.add_text("new.md", "Sugar.")
         engine.context("Which cup7 has tea?", budget=300)
-        assert engine._states.now().snapshot._cursor.trips < first + 12
+        with engine.corpus() as corpus:
+            assert corpus.snapshot._cursor.trips < first + 12
         assert len(engine._store.kept) > 5
 
 

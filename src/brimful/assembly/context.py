@@ -316,6 +316,8 @@ class Context:
     digests: tuple[Condensed, ...] = ()
     clusters: tuple[Cluster, ...] = ()  # the windows that a strategy has linked, those of them that are shown
     relevance: Relevance | None = None
+    origins: tuple[tuple[str, ...], ...] = ()  # of each window: pages or cells of the file it was converted from
+    lengths: tuple[int | None, ...] = ()  # of each window: bytes of its stored document
     read: ReadReport | None = field(
         default=None, compare=False
     )  # what a model read for it; how much was new is no answer

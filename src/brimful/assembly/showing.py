@@ -96,30 +96,33 @@ def _digest(digest: Condensed) -> dict[str, object]:
 
 
 def _shown_windows(context: Context) -> list[ShownWindow]:
-    """Its windows as they are shown; where each stands in the original file only a store knows."""
-    about = context.relevance
+    """The windows of a context, with what its store said of them."""
+    about, windows = context.relevance, context.windows
+    origins, lengths = context.origins or [()] * len(windows), context.lengths or [None] * len(windows)
     return [
-        _window(window, found, filling=about is not None and about.is_filling(window))
-        for window, found in zip(context.windows, context.matches, strict=True)
+        _window(*shown, filling=about is not None and about.is_filling(shown[0]))
+        for shown in zip(windows, context.matches, origins, lengths, strict=True)
     ]
 
 
-def _window(window: Window, found: Iterable[Match], *, filling: bool) -> ShownWindow:
+def _window(
+    window: Window, matches: Iterable[Match], origins: tuple[str, ...], length: int | None, *, filling: bool
+) -> ShownWindow:
     best = min(window.hits, key=lambda hit: hit.order, default=None)
     return ShownWindow(
         path=window.path,
         start=window.start,
         end=window.end,
         lines=window.lines,
-        origins=(),
+        origins=origins,
         score=window.score,
         filling=filling,
-        length=len(window.document) if window.document else None,
+        length=len(window.document) if length is None and window.document else length,
         lexical=best.lexical if best else None,
         semantic=best.semantic if best else None,
         text=window.text,
         terms=tuple(sorted({term for hit in window.hits for term in hit.terms})),
-        matches=tuple(ShownMatch(*each) for each in found),
+        matches=tuple(ShownMatch(*match) for match in matches),
         coherence=_coherence(window.coherence),
         strategy=window.strategy,
         also_in=tuple(window.also_in),

@@ -28,7 +28,7 @@ from brimful.densify.models import model_for
 from brimful.documents.documents import Document
 from brimful.search.search import Found
 from brimful.settings import Ask, DensifySettings
-from brimful.states import States
+from brimful.snapshots import SnapshotPool
 from brimful.text.spans import Span, merge_spans
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
@@ -218,7 +218,7 @@ def condensed(
     room: Budget,
     model: Model | str,
     *,
-    states: States,
+    pool: SnapshotPool,
     memory: Callable[[], Memory],
     cancel: threading.Event | None = None,
 ) -> Context:
@@ -227,17 +227,17 @@ def condensed(
     kept = None if isinstance(model, ExtractiveModel) else memory()
     how, counter = ask.settings.condensing or DensifySettings(), tokens_for(ask.settings.model)
     for is_last in (False, False, True):  # where the corpus changes meanwhile, the last try keeps it as it is
-        with states.turn() if is_last else nullcontext():
-            with states.asking() as before:
-                if (found := before.contexts.get(before.key(ask, room))) is not None:
-                    return found
+        with pool.pinned() if is_last else nullcontext():
+            with pool.corpus() as before:
+                if (cached := before.contexts.get(before.key(ask, room))) is not None:
+                    return cached
                 prepared = _prepared(before.asked(ask), room, is_free=kept is None)
             digests = [_digest(rest, model, kept, counter, how, cancel) for rest in prepared.left]
-            with states.asking() as corpus:
+            with pool.corpus() as corpus:
                 if is_last or corpus is before:
-                    made = prepared.completed(digests, taken=corpus.snapshot.row)
-                    receipted = corpus.receipted(ask, made, prepared.found)
-                    return corpus.contexts.keep(corpus.key(ask, room), receipted, size=receipted.held_bytes)
+                    context = prepared.completed(digests, taken=corpus.snapshot.row)
+                    context = corpus.with_receipt(ask, context, prepared.found)
+                    return corpus.contexts.keep(corpus.key(ask, room), context, size=context.held_bytes)
     raise AssertionError("the last try returns")
 
 

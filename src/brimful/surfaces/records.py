@@ -40,18 +40,10 @@ def as_json(record: Record) -> str:
     return json.dumps(record, indent=1, ensure_ascii=True) + "\n"
 
 
-def answer_record(engine: Engine, context: Context, *, prices: int = 0) -> dict[str, object]:
-    """A context, with the places in the original file of what had to be converted, and the state it was made from."""
-    record = context_record(context, prices=prices)
-    windows = record["windows"]
-    assert isinstance(windows, list)
-    with engine.corpus():
-        for window, each in zip(context.windows, windows, strict=True):
-            each["origins"] = list(engine.origins(window.path, window.start, window.end))
-            if each["length"] is None:  # too long to be read whole
-                each["length"] = engine.length(window.path)
-        root = engine.root
-    return {**record, "root": context.receipt.state_root if context.receipt else root}
+def answer_record(context: Context, *, prices: int = 0) -> dict[str, object]:
+    """A context of an engine and the state root that it was made from."""
+    assert context.receipt is not None  # an engine gives every context one
+    return {**context_record(context, prices=prices), "root": context.receipt.state_root}
 
 
 def found_record(engine: Engine, found: Found) -> dict[str, object]:
@@ -73,9 +65,9 @@ def _hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
     return as_record(ShownHit(*place, lines, origins, hit.score, tuple(hit.terms), text, hit.lexical, hit.semantic))
 
 
-def explanation_record(engine: Engine, explanation: Explanation) -> dict[str, object]:
-    """How a question was understood, why each window is in, and at which budget the best of the others enter."""
-    answer = answer_record(engine, explanation.context, prices=PRICED)
+def explanation_record(explanation: Explanation) -> dict[str, object]:
+    """How a question was understood, why each window is in, and at which budget the next ones enter."""
+    answer = answer_record(explanation.context, prices=PRICED)
     windows = answer["windows"]
     assert isinstance(windows, list)
     for window, each in zip(explanation.context.windows, windows, strict=True):

@@ -19,7 +19,7 @@ def test_a_context_is_the_engines_own(client, engine, form):
     expected = engine.context(asked["question"], budget=80, format=form)
     response = client.post("/v1/context", json=asked)
     assert response.status_code == 200
-    assert response.json() == json.loads(records.as_json(records.answer_record(engine, expected)))
+    assert response.json() == json.loads(records.as_json(records.answer_record(expected)))
     assert response.json()["text"].encode() == expected.text.encode()
 
 
@@ -188,10 +188,10 @@ def test_the_largest_budget_is_a_budget(client, engine):
 def test_filters_narrow_every_question(client, engine, filters):
     """A context, an explanation and a search are the engine's own with the same arguments."""
     question = "tea came path:tea"
-    expected = records.answer_record(engine, engine.context(question, **filters))
+    expected = records.answer_record(engine.context(question, **filters))
     assert client.post("/v1/context", json={"question": question, **filters}).json() == json.loads(json.dumps(expected))
     explained = client.post("/v1/explain", json={"question": question, **filters}).json()
-    assert explained == json.loads(json.dumps(records.explanation_record(engine, engine.explain(question, **filters))))
+    assert explained == json.loads(json.dumps(records.explanation_record(engine.explain(question, **filters))))
     found = records.found_record(engine, engine.search(question, **filters))
     answer = client.post("/v1/search", json={"question": question, **filters}).json()
     assert answer == json.loads(json.dumps({"question": question, **found, "root": engine.root}))

@@ -67,7 +67,7 @@ def answers(
     context = engine.context(question, budget=budget, model=model, format=format, **choices)
     if not context.windows:
         return []
-    record: dict[str, Any] = answer_record(engine, context)
+    record: dict[str, Any] = answer_record(context)
     assert context.receipt is not None
     account = {
         "receipt": context.receipt.id,

@@ -100,7 +100,7 @@ def context(
         if receipt is not None:
             assert made.receipt is not None  # the engine gives every context one
             _write(Path(receipt), made.receipt.to_json() + "\n")
-        text = records.as_json(_whole(corpus, records.answer_record(engine, made))) if as_json else views.payload(made)
+        text = records.as_json(_whole(corpus, records.answer_record(made))) if as_json else views.payload(made)
         give(text)
         copied = put_on_clipboard(text) if copy and made.windows else None
         if not quiet:

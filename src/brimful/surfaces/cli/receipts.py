@@ -99,7 +99,7 @@ def explain(
     corpus = corpus_of(store, paths)
     with corpus.engine as engine:
         why = engine.explain(replace(chosen, question=asked(question)) if cited is None else cited)
-        record = records.explanation_record(engine, why)
+        record = records.explanation_record(why)
         if cited is not None:
             record["cited"] = {"receipt": cited.id, "same": record["receipt"] == cited.id}
         show(records.as_json(record) if as_json else views.explanation(record))

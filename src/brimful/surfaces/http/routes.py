@@ -321,13 +321,13 @@ def _context(service: Service, body: schemas.ContextRequest, cancel: threading.E
     service.metrics.count("context_tokens", made.tokens)
     if body.prices:
         made = service.engine.prices(made)
-    return records.answer_record(service.engine, made, prices=PRICED if body.prices else 0)
+    return records.answer_record(made, prices=PRICED if body.prices else 0)
 
 
 def _explanation(service: Service, body: schemas.ContextRequest, cancel: threading.Event | None) -> records.Record:
     made = service.engine.explain(_ask(service, body), cancel=cancel)
     service.receipts.keep(made.context.receipt)
-    return records.explanation_record(service.engine, made)
+    return records.explanation_record(made)
 
 
 def _receipt_in(record: Mapping[str, Any]) -> Receipt:

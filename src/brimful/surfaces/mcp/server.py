@@ -151,7 +151,7 @@ def _cited_answer(engine: Engine, receipts: Receipts, question: str, budget: str
         raise InputError(f"question has {len(question)} characters; give 1 to {limits.MODEL_QUESTION_CHARACTERS}")
     context = engine.context(question, budget=_tokens(budget))
     receipts.keep(context.receipt)
-    cited = schemas.ContextResult.model_validate(records.answer_record(engine, context))
+    cited = schemas.ContextResult.model_validate(records.answer_record(context))
     citations = "\n".join(f"- {schemas.place(window)}" for window in cited.windows)
     return [
         UserMessage(_PROMPT),

@@ -254,7 +254,7 @@ class Tools:
         """The text content is `context.text`, byte for byte, the structured content adds the citations."""
         context = self.engine.context(_ask(question, budget, chosen, set, condense=condense))
         receipt = self.receipts.keep(context.receipt)
-        record = records.answer_record(self.engine, context)
+        record = records.answer_record(context)
         result = schemas.ContextResult.model_validate({**record, "note": schemas.note(context)})
         link = ResourceLink(
             type="resource_link",
@@ -338,7 +338,7 @@ class Tools:
         else:
             explanation = self.engine.explain(_ask(question, budget, chosen, set))
             self.receipts.keep(explanation.context.receipt)
-            record = records.explanation_record(self.engine, explanation)
+            record = records.explanation_record(explanation)
         omitted = record["omitted"]
         assert isinstance(omitted, list)
         result = schemas.ExplainResult.model_validate(

@@ -1,4 +1,4 @@
-"""What does a corpus hold and answer, as it is at one moment? Nothing of it changes, so threads share it freely.
+"""One immutable state of a corpus: what it holds, and what it answers. Threads may share it.
 
 question ──> search ──> hits ──> inflate ──> windows ──> pack ──> context, receipt
 """
@@ -59,53 +59,42 @@ if TYPE_CHECKING:
 
 KEPT_CONTEXTS = 64
 KEPT_CONTEXT_BYTES = 12 << 20
-"""Of the documents that the contexts which are kept hold."""
-_MAPPED = 50
-"""Documents that a map for a question opens at most."""
+"""Bytes of documents that the kept contexts may hold in memory."""
+_MAPPED_DOCUMENTS = 50
+"""Documents that the map of a question shows opened, at most."""
 _CITATION = re.compile(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
 
-KeptContexts = ByteLru[tuple[object, ...], Context]
-"""The contexts that were made last, whichever moment they are of, by all that they depend on."""
+ContextCache = ByteLru[tuple[object, ...], Context]
+"""The last contexts of a store (CFS caching), by state, room and question."""
 
 
-# ---- readers: Who compares a question with the corpus beside its words?
+class Models:
+    """The embedder and the reranker of an engine, opened when a question first needs them."""
 
-
-class Readers:
-    """The model that reads the best places, and who puts the very best in order; opened when first needed."""
-
-    def __init__(
-        self,
-        store: Store,
-        *,
-        place: object,
-        embedder: Embedder | str,
-        reranker: Reranker | str,
-    ) -> None:
+    def __init__(self, store: Store, *, place: object, embedder: Embedder | str, reranker: Reranker | str) -> None:
         self.place = place
-        self._store, self._embedder_chosen, self._reranker_chosen = store, embedder, reranker
+        self._store, self._embedder, self._reranker = store, embedder, reranker
         self._lock = threading.RLock()
 
     @property
-    def late(self) -> LateEncoder | None:
-        """Who reads the best places of a question; opened with the first one."""
+    def encoder(self) -> LateEncoder | None:
+        """The encoder over the chosen embedder; None where questions go by words alone."""
         with self._lock:
-            return self._opened
+            return self._encoder
 
     @cached_property
-    def _opened(self) -> LateEncoder | None:
+    def _encoder(self) -> LateEncoder | None:
         from brimful.neural.named import chosen_embedder
 
-        chosen = self._embedder_chosen
-        embedder = chosen_embedder(chosen) if isinstance(chosen, str) else chosen
+        embedder = chosen_embedder(self._embedder) if isinstance(self._embedder, str) else self._embedder
         return None if embedder is None else LateEncoder(embedder, self._store, runtime=identity_of(embedder).runtime)
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        """Who puts the best passages in order; nobody unless one was named."""
+        """The reranker that was named, here or as BRIMFUL_RERANKER."""
         from brimful.neural.named import reranker_named
 
-        chosen = self._reranker_chosen
+        chosen = self._reranker
         if chosen == "auto":
             chosen = os.environ.get("BRIMFUL_RERANKER") or "none"
         if chosen == "none":
@@ -114,36 +103,27 @@ class Readers:
 
     @property
     def name(self) -> str | None:
-        """The model that reads the best places, and what computes it; None where none does."""
-        return None if self.late is None else f"{self.late.name} ({self.late.runtime})"
+        """The embedder and its runtime, as a receipt names them; None without one."""
+        return None if self.encoder is None else f"{self.encoder.name} ({self.encoder.runtime})"
 
-    def needed(self) -> LateEncoder:
-        """The one that reads, or an error that says how to get one."""
-        if self.late is None:
-            raise SettingError(f"no model reads here; {install('neural')}, or name one (embedder=…)")
-        return self.late
-
-    def for_question(self, meaning: Meaning) -> LateEncoder | None:
-        """Who reads for a question: nobody where words alone are asked for."""
-        return None if meaning == "words" else self.late
-
-
-# ---- corpus
+    def encoder_for(self, meaning: Meaning) -> LateEncoder | None:
+        """The encoder for a question, unless it asks for words alone."""
+        return None if meaning == "words" else self.encoder
 
 
 class Corpus:
-    """A corpus at one moment; what is asked for again is remembered in what it shares with the moments around it."""
+    """A corpus at one state; caches are shared with the states before and after it."""
 
     def __init__(
-        self, snapshot: StoredSnapshot, *, readers: Readers, documents: WholeDocuments, contexts: KeptContexts
+        self, snapshot: StoredSnapshot, *, models: Models, documents: WholeDocuments, contexts: ContextCache
     ) -> None:
         self.snapshot = snapshot
         self.contexts = contexts
-        self._readers, self._documents = readers, documents
+        self._models, self._documents = models, documents
 
     @cached_property
     def columns(self) -> CorpusColumns:
-        """All of it in columns; whoever asks first waits for them."""
+        """The corpus as arrays, built with the first question."""
         return CorpusColumns(self.snapshot)
 
     @property
@@ -151,15 +131,13 @@ class Corpus:
         """The state root: one hash over path, time and content of all documents."""
         return self.snapshot.root.hex()
 
-    # ---- what it holds
-
     def length(self, path: str) -> int | None:
-        """How many bytes a stored document has, without reading it; None where there is none."""
+        """Bytes of a stored document, from its row; None if there is no such document."""
         row = self.snapshot.row(path)
         return None if row is None else row.length
 
     def document(self, path: str) -> Document:
-        """A stored document, whole."""
+        """A stored document with its whole text."""
         check_path(path)
         if self.snapshot.row(path) is None:
             close = close_part(path, self.columns.documents.paths)
@@ -167,16 +145,16 @@ class Corpus:
         return self._documents.many(self.snapshot, [path], as_stored=False)[path]
 
     def documents(self, path: str | Sequence[str] = (), *, lines: bool = False) -> tuple[Listed, ...]:
-        """The stored documents by path, or those whose path has one of some parts or fits one of some patterns.
+        """The stored documents by path; `path` is a part of paths or a pattern, or several of them.
 
-        Nothing of their text is read, unless their `lines` are to be counted.
+        No text is read, unless `lines` asks for the number of lines.
         """
-        found = tuple(self.columns.documents.listed(row) for row in self._rows(path))
-        return tuple(each._replace(lines=self._line_count(each)) for each in found) if lines else found
+        listed = tuple(self.columns.documents.listed(row) for row in self._rows(path))
+        return tuple(each._replace(lines=self._line_count(each)) for each in listed) if lines else listed
 
     def _rows(self, path: str | Sequence[str]) -> list[int]:
-        """The documents whose path is meant, all where none is named."""
-        patterns = [PathPattern(each) for each in _several(path)]
+        """The rows of the documents whose path fits; all rows without a path."""
+        patterns = [PathPattern(each) for each in _as_tuple(path)]
         paths = self.columns.documents.paths
         return [row for row in range(len(paths)) if not patterns or any(each.matches(paths[row]) for each in patterns)]
 
@@ -184,11 +162,11 @@ class Corpus:
         return self.lines(listed.path, max(listed.bytes - 1, 0), listed.bytes)[1]
 
     def lines(self, path: str, start: int, end: int) -> tuple[int, int]:
-        """The first and last line that a range of a document touches; it need not be held for that."""
+        """The first and last line that a byte range of a document touches, from 1."""
         return self._documents.lines(self.snapshot, path, start, end)
 
     def text(self, path: str, start: int, end: int) -> str:
-        """A range of a document as it is stored; both ends lie between characters."""
+        """The text of a byte range, whose ends lie between characters."""
         try:
             return self._documents.text(self.snapshot, path, start, end).decode()
         except UnicodeDecodeError as error:
@@ -197,15 +175,15 @@ class Corpus:
             ) from error
 
     def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
-        """Where bytes of a converted document stand in its file (`page 3`, `#tea`); nothing where lines say it."""
+        """Where bytes of a converted document stand in its file (`page 3`, `#tea`); empty for plain text."""
         row = self.snapshot.row(path)
-        found = None if row is None else self.snapshot.source_map(row.number)
-        return () if found is None else tuple(origin.label for origin in found.between(start, end))
+        source_map = None if row is None else self.snapshot.source_map(row.number)
+        return () if source_map is None else tuple(origin.label for origin in source_map.between(start, end))
 
     def cite(self, place: str) -> Window:
         """The bytes that a citation names: `notes/tea.md:12-30`, `notes/tea.md:12`, or a path alone.
 
-        A path may itself end like lines; then it is the path that is meant.
+        A stored path that itself ends like `:12` is taken as a path.
         """
         named = None if self.length(place) is not None else _CITATION.fullmatch(place)
         document = self.document(place if named is None else named["path"])
@@ -221,18 +199,18 @@ class Corpus:
         return Window.cut(document, span.start, span.end)
 
     def check_answer(self, answer: str, receipt: Receipt | str | bytes) -> Checked:
-        """Which quotations of an answer stand in the context that a receipt is for, and which citations it shows.
+        """Which quotations of an answer stand in the context of a receipt, and which citations it shows.
 
-        The windows are read from the store; those that it has no more as they were cited are named in `changed`.
+        Windows are read from the store; the ones that no longer have the cited bytes are named in `changed`.
         """
-        cited = Receipt.of(receipt)
-        digests = {each.path: each.text for each in cited.digests}
-        found = [(each, self._cited_window(each, digests.get(each.path))) for each in cited.windows]
-        changed = [f"{each.path} [{each.start}, {each.end})" for each, window in found if window is None]
-        return check_answer(answer, [window for _, window in found if window is not None], changed=changed)
+        receipt = Receipt.of(receipt)
+        digests = {each.path: each.text for each in receipt.digests}
+        windows = [(each, self._cited_window(each, digests.get(each.path))) for each in receipt.windows]
+        changed = [f"{each.path} [{each.start}, {each.end})" for each, window in windows if window is None]
+        return check_answer(answer, [window for _, window in windows if window is not None], changed=changed)
 
     def _cited_window(self, cited: CitedWindow, digest: str | None) -> Window | None:
-        """A window of a receipt as the store has it; None where that is not what was cited."""
+        """A window of a receipt, from the store; None if its bytes are not the cited ones."""
         if digest is None and (self.length(cited.path) or 0) < cited.end:
             return None
         document = self.document(cited.path) if digest is None else digest_document(cited.path, digest)
@@ -241,12 +219,10 @@ class Corpus:
         return Window.cut(document, cited.start, cited.end)
 
     def verify(self, receipt: Receipt, *, text: str | None) -> Findings:
-        """Write a receipt's text again and compare all that it says."""
+        """Write a receipt's text again and compare it with the receipt."""
         from brimful.receipts.checking import check_store
 
         return check_store(receipt, self.snapshot, text=text)
-
-    # ---- questions
 
     def search(
         self,
@@ -260,10 +236,10 @@ class Corpus:
         meaning: Meaning = "auto",
         **filters: Any,
     ) -> Found:
-        """The units that matter most for a question, and how it was understood.
+        """The best units for a question, and how it was understood.
 
-        The operators of the question count here: "phrases", -words, stars, path:; `operators=False` reads it as
-        plain text. `filters` are the fields of `Filters`: path, not_path, kind, after, before, phrase, without.
+        Operators in the question are read ("phrases", -words, stars, path:) unless `operators` is False.
+        `filters` are the fields of `Filters`: path, not_path, kind, after, before, phrase, without.
         """
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise SettingError(f"limit is {limit!r}; it must be at least 1")
@@ -275,20 +251,21 @@ class Corpus:
             readable(question),
             limit=limit,
             settings=field,
-            late=self._readers.for_question(meaning),
-            reranker=self._readers.reranker,
+            late=self._models.encoder_for(meaning),
+            reranker=self._models.reranker,
             repair=repair,
             operators=operators,
             filters=Filters(**filters),
         )
 
     def warm(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Let the model read every unit of the corpus now, so that no question has to wait for it; returns how many.
+        """Embed every unit of the corpus now, so that no question waits for it; returns how many were new.
 
-        What was read stays read: a warm that was broken off goes on where it ended. `progress` gets how many are done
-        and how many there are.
+        An interrupted run goes on where it ended. `progress` gets the units done and their total.
         """
-        return self._readers.needed().warm(self.columns, progress=progress)
+        if self._models.encoder is None:
+            raise SettingError(f"no model reads here; {install('neural')}, or name one (embedder=…)")
+        return self._models.encoder.warm(self.columns, progress=progress)
 
     def map(
         self,
@@ -298,47 +275,44 @@ class Corpus:
         model: str = DEFAULT_MODEL,
         path: str | Sequence[str] = (),
     ) -> CorpusMap:
-        """What the corpus holds, within a budget: files with their headings and definitions, as indented lines.
+        """Files with their headings and definitions as indented lines, within a budget.
 
-        Every file is named before any is opened; with a question, the documents that it finds come first, opened, and
-        in them the names that it uses. `path` is a part of the paths to show, or a pattern; any of several.
+        Every file is named before any is opened; with a question, the documents that it finds come first, opened, with
+        the names that it uses. `path` is a part of the paths to show, a pattern, or several of them.
         """
-        return self._drawn(budget_of(budget).available, question, model, path)
+        return self._draw_map(budget_of(budget).available, question, model, path)
 
-    def _drawn(self, room: int, question: str | None, model: str, path: str | Sequence[str]) -> CorpusMap:
-        """A map of so many tokens at most."""
-        counter = tokens_for(model)
+    def _draw_map(self, tokens: int, question: str | None, model: str, path: str | Sequence[str]) -> CorpusMap:
         documents = self.columns.documents
         rows = by_importance(documents, self._rows(path))
-        found = None if question is None else self.search(question, limit=_MAPPED, path=_several(path))
-        best = [] if found is None else [each for each, _ in found.documents][:_MAPPED]
+        hits = None if question is None else self.search(question, limit=_MAPPED_DOCUMENTS, path=_as_tuple(path))
+        best = [] if hits is None else [name for name, _ in hits.documents][:_MAPPED_DOCUMENTS]
         files = dict.fromkeys([*best, *(documents.paths[row] for row in rows)])
         return draw(
             tuple(files),
             partial(inside, self.snapshot),
-            counter=counter,
-            room=room,
+            counter=tokens_for(model),
+            room=tokens,
             asked=len(best),
-            words=() if found is None else _asked_words(found),
+            words=() if hits is None else _question_words(hits),
         )
 
     def context(self, ask: Ask) -> Context:
-        """What the corpus says about a question, in its budget; nothing is condensed."""
-        return beside_the_rest(ask, room_for=partial(self.room_beside, ask), filled=partial(self._filled, ask))
+        """The fullest context within the budget of a question; nothing is condensed."""
+        return fill_beside_map(ask, room_for=partial(self.room_beside_map, ask), fill=partial(self._fill, ask))
 
-    def _filled(self, ask: Ask, room: Budget) -> Context:
-        """The context for a room, of what was asked for as a whole."""
-        if self._readers.for_question(ask.settings.meaning) is None:
+    def _fill(self, ask: Ask, room: Budget) -> Context:
+        if self._models.encoder_for(ask.settings.meaning) is None:
             ask = replace(ask, settings=replace(ask.settings, meaning="words"))
         key = self.key(ask, room)
-        if (kept := self.contexts.get(key)) is not None:
-            return kept
-        context, found = self.asked(ask).fullest(room)
-        made = self.receipted(ask, context.without_prices(), found)
-        return self.contexts.keep(key, made, size=made.held_bytes)
+        if (cached := self.contexts.get(key)) is not None:
+            return cached
+        context, hits = self.asked(ask).fullest(room)
+        context = self.with_receipt(ask, context.without_prices(), hits)
+        return self.contexts.keep(key, context, size=context.held_bytes)
 
     def asked(self, ask: Ask) -> Asked:
-        """The question, ready to be answered in any room."""
+        """The question over this corpus, to be answered at any budget."""
         return Asked(
             ask.question,
             self.columns,
@@ -346,42 +320,51 @@ class Corpus:
             ask.settings,
             ask.field,
             tokens_for(ask.settings.model),
-            self._readers.for_question(ask.settings.meaning),
-            self._readers.reranker,
+            self._models.encoder_for(ask.settings.meaning),
+            self._models.reranker,
         )
 
     def key(self, ask: Ask, room: Budget) -> tuple[object, ...]:
-        """What a context is kept under. Not the root: titles and kinds change what is found, and are not under it."""
+        """The cache key of a context: the generation, since titles and kinds count too and are not under the root."""
         return (self.snapshot.generation, room, ask)
 
-    def room_beside(self, ask: Ask, slack: int) -> tuple[Budget, str | None]:
+    def room_beside_map(self, ask: Ask, slack: int) -> tuple[Budget, str | None]:
         """What the map and the question leave of a budget, and the map."""
-        whole, settings = ask.budget, ask.settings
+        budget, settings = ask.budget, ask.settings
         counter = tokens_for(settings.model)
-        asked = counter.count(question_part(settings.format, ask.question)) + slack if settings.shows_question else 0
-        drawn, mapped = None, 0
+        query = counter.count(question_part(settings.format, ask.question)) + slack if settings.shows_question else 0
+        map_text, map_tokens = None, 0
         if settings.map_percent:
-            share = max(whole.available * settings.map_percent // 100, 1)
-            drawn = self._drawn(share, ask.question, settings.model, settings.path).text or None
-            mapped = 0 if drawn is None else counter.count(map_part(settings.format, drawn)) + slack
+            share = max(budget.available * settings.map_percent // 100, 1)
+            map_text = self._draw_map(share, ask.question, settings.model, settings.path).text or None
+            map_tokens = 0 if map_text is None else counter.count(map_part(settings.format, map_text)) + slack
         room = replace(
-            whole,
-            reserved_system=whole.reserved_system + mapped,
-            reserved_query=max(whole.reserved_query, asked),
+            budget,
+            reserved_system=budget.reserved_system + map_tokens,
+            reserved_query=max(budget.reserved_query, query),
         )
-        return room, drawn
+        return room, map_text
 
-    def receipted(self, ask: Ask, context: Context, found: Found) -> Context:
-        """The context with its receipt, which names the whole budget: asked again, the same is taken from it."""
+    def with_receipt(self, ask: Ask, context: Context, hits: Found) -> Context:
+        """The context with its origins and its receipt, which names the whole budget so that it can be replayed."""
+        rows = {window.path: self.snapshot.row(window.path) for window in context.windows}
+        maps = {path: row and self.snapshot.source_map(row.number) for path, row in rows.items()}
         context = replace(
             context,
             question=ask.question,
-            corrections=found.corrections,
-            senses=found.senses,
-            relevance=relevance_of(found, context),
-            read=found.read,
+            corrections=hits.corrections,
+            senses=hits.senses,
+            relevance=relevance_of(hits, context),
+            read=hits.read,
+            lengths=tuple(row.length if (row := rows[window.path]) else None for window in context.windows),
+            origins=tuple(
+                tuple(origin.label for origin in source_map.between(window.start, window.end))
+                if (source_map := maps[window.path])
+                else ()
+                for window in context.windows
+            ),
         )
-        reranker = found.read and found.read.reranker
+        reranker = hits.read and hits.read.reranker
         receipt = make_receipt(
             replace(context, budget=ask.budget),
             question=ask.question,
@@ -390,24 +373,24 @@ class Corpus:
                 "rules": rules.RULES,
                 "ask": ask.settings,
                 "field": ask.field,
-                "embedder": None if found.read is None or found.read.failed else self._readers.name,
+                "embedder": None if hits.read is None or hits.read.failed else self._models.name,
                 "described": self.columns.description,
                 **({"reranker": reranker} if reranker else {}),
             },
-            corrections=found.corrections,
+            corrections=hits.corrections,
             run={"version": VERSION, "time": int(time.time())},
         )
         return replace(context, receipt=receipt)
 
     def explain(self, ask: Ask, context: Context) -> Explanation:
-        """How its question was understood, beside a context of this moment, and what enters it at which budget."""
+        """How a question was understood, with the prices of what its context leaves out."""
         asked = self.asked(ask)
-        found = asked.found(max(len(context.windows), 1))
+        hits = asked.found(max(len(context.windows), 1))
         context = self._priced(asked, ask, context, most=PRICED)
-        return Explanation(found, context, counts_kinds=ask.settings.priors and ask.field.priors)
+        return Explanation(hits, context, counts_kinds=ask.settings.priors and ask.field.priors)
 
     def priced(self, ask: Ask, context: Context, *, most: int = PRICED) -> Context:
-        """The context with the budgets at which the best of what it leaves out enters, of so many at most."""
+        """The context with the budgets at which the best windows that it leaves out would enter, `most` of them."""
         return self._priced(self.asked(ask), ask, context, most=most)
 
     @staticmethod
@@ -415,15 +398,15 @@ class Corpus:
         if ask.settings.densify is not None or not context.omitted:
             return context
         prices = Prices(lambda tokens: asked.fullest(budget_of(tokens))[0], context.budget.available)
-        guessed = {each.window.id: each for each in asked.fullest(context.budget)[0].omitted}
+        omitted_again = {each.window.id: each for each in asked.fullest(context.budget)[0].omitted}
         omitted = [
-            each.at_price(prices.of(guessed[each.window.id])) if each.window.id in guessed else each
+            each.at_price(prices.of(omitted_again[each.window.id])) if each.window.id in omitted_again else each
             for each in context.omitted[:most]
         ]
         return replace(context, omitted=(*omitted, *context.omitted[most:]))
 
     def ask_of(self, receipt: Receipt) -> Ask:
-        """The question of a receipt with its budget and settings, where it can be asked here."""
+        """The question of a receipt with its budget and settings, if it can be asked here."""
         receipt.check_rules()
         if receipt.question is None:
             raise InputError("this receipt keeps only the hash of its question; ask the question itself again")
@@ -436,52 +419,51 @@ class Corpus:
         return Ask(receipt.question, receipt.budget, settings, weights)
 
     def _check_comparable(self, receipt: Receipt) -> None:
-        """Refuse a receipt whose question would be compared in another way here."""
+        """Refuse a receipt whose question would be ranked in another way here."""
         described = self.columns.description
         if receipt.state_root == self.root and receipt.settings.get("described", described) != described:
             raise StoreError(
-                f"{self._readers.place} has the receipt's texts, but other titles, kinds or languages, by which "
+                f"{self._models.place} has the receipt's texts, but other titles, kinds or languages, by which "
                 "questions are ranked; add the documents as they were added then, or ask the question again"
             )
-        if isinstance(wanted := receipt.settings.get("embedder"), str) and wanted != self._readers.name:
+        if isinstance(wanted := receipt.settings.get("embedder"), str) and wanted != self._models.name:
             raise SettingError(
-                f"the receipt's question was read by {wanted!r}, this engine reads by {self._readers.name!r}; "
+                f"the receipt's question was read by {wanted!r}, this engine reads by {self._models.name!r}; "
                 "open the store with that model (embedder=…)"
             )
-        own = None if self._readers.reranker is None else self._readers.reranker.name
-        if (wanted := receipt.settings.get("reranker")) != own:
+        reranker = None if self._models.reranker is None else self._models.reranker.name
+        if (wanted := receipt.settings.get("reranker")) != reranker:
             raise SettingError(
-                f"the receipt's passages were put in order by {wanted!r}, here it is {own!r}; "
+                f"the receipt's passages were put in order by {wanted!r}, here it is {reranker!r}; "
                 "open the store with that reranker (reranker=…)"
             )
 
 
-def beside_the_rest(
-    ask: Ask, *, room_for: Callable[[int], tuple[Budget, str | None]], filled: Callable[[Budget], Context]
+def fill_beside_map(
+    ask: Ask, *, room_for: Callable[[int], tuple[Budget, str | None]], fill: Callable[[Budget], Context]
 ) -> Context:
-    """The fullest context that the budget has room for beside a map and the question, where these are wanted."""
-    whole, settings = ask.budget, ask.settings
-    room, drawn, slack = whole, None, 0
+    """The fullest context within the budget, beside a map and the question if the ask wants them."""
+    settings = ask.settings
+    if not settings.shows_question and not settings.map_percent:
+        return fill(ask.budget)
+    limit = ask.budget.available + (ask.budget.reserved_query if settings.shows_question else 0)
+    slack = 0
     while True:
-        if settings.shows_question or settings.map_percent:
-            room, drawn = room_for(slack)
-        made = filled(room)
-        if drawn is not None or settings.shows_question:
-            made = replace(made, map_text=drawn, with_question=settings.shows_question)
-        over = _prompt_tokens(made) - whole.available - (whole.reserved_query if settings.shows_question else 0)
-        if room is whole or over <= 0:
-            return made
-        slack += over  # tokens that came to it where the parts meet
+        room, map_text = room_for(slack)
+        context = replace(fill(room), map_text=map_text, with_question=settings.shows_question)
+        surplus = _prompt_tokens(context) - limit
+        if surplus <= 0:
+            return context
+        slack += surplus  # tokens that arise where the parts meet
 
 
-def _prompt_tokens(made: Context) -> int:
-    """What a context counts together with its map and its question."""
-    if made.map_text is None and not made.with_question:
-        return made.tokens
-    counter = made.counter or tokens_for(made.model)
-    before = "" if made.map_text is None else map_part(made.format, made.map_text)
-    after = question_part(made.format, made.question or "") if made.with_question else ""
-    return counter.count(f"{before}{made.text}{after}")
+def _prompt_tokens(context: Context) -> int:
+    """Tokens of a context together with its map and its question."""
+    before = "" if context.map_text is None else map_part(context.format, context.map_text)
+    after = question_part(context.format, context.question or "") if context.with_question else ""
+    if not before and not after:
+        return context.tokens
+    return (context.counter or tokens_for(context.model)).count(f"{before}{context.text}{after}")
 
 
 def ask_for(
@@ -491,23 +473,23 @@ def ask_for(
     field: FieldSettings | None,
     choices: Mapping[str, Any],
 ) -> Ask:
-    """What is asked, whichever way it was said."""
+    """An `Ask` from the arguments of `Engine.context`."""
     if not isinstance(question, Ask):
         question = Ask(readable(question), budget_of(budget), settings or AskSettings(), field or FieldSettings())
     return replace(question, settings=replace(question.settings, **choices)) if choices else question
 
 
 def readable(question: object) -> str:
-    """A question that can be written down: half a surrogate pair becomes a question mark, as it is read."""
+    """A question as UTF-8 can hold it: a lone surrogate becomes a question mark."""
     if not isinstance(question, str):
         raise InputError(f"a question is a str, got {type(question).__name__}: {question!r:.60}")
     return question.encode("utf-8", "replace").decode()
 
 
-def _several(path: str | Sequence[str]) -> tuple[str, ...]:
-    return Filters(path=path if isinstance(path, str) else tuple(path)).path  # type: ignore[arg-type]  # one is several
+def _as_tuple(path: str | Sequence[str]) -> tuple[str, ...]:
+    return Filters(path=path if isinstance(path, str) else tuple(path)).path  # type: ignore[arg-type]  # a str is one
 
 
-def _asked_words(found: Found) -> tuple[frozenset[bytes], ...]:
-    """The words of a question that say something, each with the terms that it may stand as."""
-    return tuple(frozenset(term for form in sense.forms for term in form) for sense in found.senses)
+def _question_words(hits: Found) -> tuple[frozenset[bytes], ...]:
+    """The content words of a question, each with the terms that it may match."""
+    return tuple(frozenset(term for form in sense.forms for term in form) for sense in hits.senses)
