@@ -348,7 +348,7 @@ class Corpus:
     def with_receipt(self, ask: Ask, context: Context, hits: Found) -> Context:
         """The context with its origins and its receipt, which names the whole budget so that it can be replayed."""
         rows = {window.path: self.snapshot.row(window.path) for window in context.windows}
-        maps = {path: row and self.snapshot.source_map(row.number) for path, row in rows.items()}
+        maps = self.snapshot.source_maps([row.number for row in rows.values() if row is not None])
         context = replace(
             context,
             question=ask.question,
@@ -356,10 +356,10 @@ class Corpus:
             senses=hits.senses,
             relevance=relevance_of(hits, context),
             read=hits.read,
-            lengths=tuple(row.length if (row := rows[window.path]) else None for window in context.windows),
+            lengths=tuple(None if (row := rows[window.path]) is None else row.length for window in context.windows),
             origins=tuple(
-                tuple(origin.label for origin in source_map.between(window.start, window.end))
-                if (source_map := maps[window.path])
+                tuple(origin.label for origin in maps[row.number].between(window.start, window.end))
+                if (row := rows[window.path]) is not None and row.number in maps
                 else ()
                 for window in context.windows
             ),

@@ -258,6 +258,16 @@ class StoredSnapshot:
         data = self.packed_map(number)
         return None if data is None else unpack_map(data, most=self._shelf.most_bytes)
 
+    def source_maps(self, numbers: Sequence[int]) -> dict[int, SourceMap]:
+        """The maps of the converted documents among these; which ones they are costs one read."""
+        converted: list[int] = []
+        for first in range(0, len(numbers), _AT_ONCE):
+            batch = numbers[first : first + _AT_ONCE]
+            marks = ", ".join("?" * len(batch))
+            statement = f"SELECT document FROM maps WHERE document IN ({marks}) ORDER BY document"  # noqa: S608
+            converted += [number for (number,) in self._cursor.fetch(statement, batch)]
+        return {number: found for number in converted if (found := self.source_map(number)) is not None}
+
     def packed_map(self, number: int) -> bytes | None:
         """The same as it is stored."""
         found = self._cursor.sealed("maps", number)
