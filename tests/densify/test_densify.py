@@ -80,7 +80,7 @@ def test_seed_example_of_three_parts():
     """DENS, example: the whole overflows, half of 100,000 does too, three parts pass, one merge joins the three."""
     text = story(1_500)
     assert 50_000 < COUNTER.count(text) < 64_000
-    settings = DensifySettings(profile="seed", input_limit_tokens=64_000, parallel=1)
+    settings = DensifySettings(profile="seed", parallel=1)
     with ScriptedProvider(limit=30_000, names_limit=False) as provider:
         digest = densify(text, provider.model(), settings=settings)
     assert [call.status for call in provider.calls] == [400, 400, 200, 200, 200, 200]
@@ -337,7 +337,7 @@ def test_progress_counts_up():
     assert seen[-1].calls == digest.calls
 
 
-@pytest.mark.seed("DENS chunks 2", "parallel calls are bounded", where="densify/run.py")
+@pytest.mark.seed("DENS chunks 2", "parallel calls are bounded", where="densify/calls.py")
 def test_parallelism_is_bounded_across_runs():
     """Two runs at once never have more calls under way at one endpoint than its bound."""
     slow = threading.Event()

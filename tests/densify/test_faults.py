@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from brimful.densify.calls import bound_parallel
 from brimful.densify.densify import densify
 from brimful.densify.models import model_for
-from brimful.densify.run import bound_parallel
 from brimful.errors import AuthError, ProviderError, RateLimitError, SettingError, UnavailableError
 from brimful.settings import DensifySettings
 from brimful.testing import Fault, ScriptedProvider, unanswered_address
@@ -48,7 +48,7 @@ LASTING = {
 
 
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
-@pytest.mark.seed("DENS capture", "what may pass is tried once more", where="densify/run.py", ruling=28)
+@pytest.mark.seed("DENS capture", "what may pass is tried once more", where="densify/calls.py", ruling=28)
 def test_what_may_pass_is_tried_once_more(fault):
     """Ruling 28: a passing fault costs one more request, no part and no answer: 2 attempts in total."""
     waits = []
@@ -70,7 +70,7 @@ def test_what_does_not_pass_is_bounded(fault):
 
 
 @pytest.mark.parametrize("fault", LASTING.values(), ids=LASTING)
-@pytest.mark.seed("DENS capture", "what will not pass is tried once", where="densify/run.py", ruling=28)
+@pytest.mark.seed("DENS capture", "what will not pass is tried once", where="densify/calls.py", ruling=28)
 def test_what_will_not_pass_is_not_tried_again(fault):
     """Ruling 28: a key, money, a model that is not there, a refusal or a wait beyond the longest ends a run at once."""
     with ScriptedProvider(every=fault) as provider, pytest.raises(ProviderError):

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
+from brimful.densify.calls import Caller, Ledger
 from brimful.densify.densify import densify
-from brimful.densify.failures import shown
 from brimful.densify.model import Completion
 from brimful.densify.models import model_for
-from brimful.densify.run import Caller, Ledger
+from brimful.densify.wording import shown
 from brimful.errors import CancelledError, ProviderError, RateLimitError, UnavailableError
 from brimful.limits import PATIENCE_SECONDS
 from brimful.settings import DensifySettings
@@ -164,7 +164,7 @@ def test_counts_of_any_model_are_checked():
         ledger = Ledger()
         caller = Caller(Odd(provider), DensifySettings(), Stop(), ledger, lambda seconds: None)
         answer = caller.ask("tea " * 500, max_output_tokens=9)
-    assert (answer.text, answer.input_tokens, answer.output_tokens) == ("Tea �.", None, None)
+    assert answer == "Tea �."
     assert ledger.tokens_received > 0
 
 

@@ -20,8 +20,8 @@ from re import _parser as parser  # type: ignore[attr-defined]
 import pytest
 
 import brimful
-from brimful.densify.failures import shown
 from brimful.densify.plan import squeeze
+from brimful.densify.wording import shown
 from brimful.documents.loaders.html import read_page
 from brimful.documents.loaders.office import _tidy
 from brimful.documents.secrets import secret_in

@@ -1,9 +1,10 @@
-"""How is a text that is larger than a model accepts condensed through it, without paying twice?
+"""Condenses texts larger than a model accepts through it, without paying twice.
 
 from brimful.densify.densify import densify
 digest = densify(text, "anthropic:claude-sonnet-4-5", memory="digests.db")
 """
 
+from brimful.densify.calls import bound_parallel
 from brimful.densify.densify import densify
 from brimful.densify.digest import CitedSentence, Digest, Gap
 from brimful.densify.extractive import fit_digest
@@ -12,7 +13,7 @@ from brimful.densify.memory import Memory
 from brimful.densify.model import Completion, Model
 from brimful.densify.models import model_for
 from brimful.densify.plan import SEED
-from brimful.densify.run import Progress, bound_parallel
+from brimful.densify.run import Progress
 from brimful.settings import DensifySettings
 from brimful.transport import Stop, Timeouts
 

@@ -1,4 +1,4 @@
-"""The pipeline: whole or in parts, then merges, until one text is left.
+"""Condenses a text: whole or in parts, then merges, until one text is left.
 
     source -> parts -> partials -> merges -> Digest
 
@@ -11,22 +11,22 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
+from brimful.densify.calls import Caller, Ledger
 from brimful.densify.digest import CitedSentence, Digest
 from brimful.densify.extractive import ExtractiveModel, extract, join
 from brimful.densify.memory import Memory
 from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.densify.plan import Slicer, check_input
-from brimful.densify.run import Caller, Ledger, Merging, Parting, Progress, Run
+from brimful.densify.run import Merging, Parting, Progress, Run
 from brimful.documents.documents import Document
 from brimful.errors import ContextLimitError, DocumentError
 from brimful.settings import DensifySettings
 from brimful.text.spans import Span
 from brimful.transport import Stop
-
-__all__ = ["Progress", "densify"]
 
 _DEFAULT_TARGET_TOKENS = 512
 
@@ -60,24 +60,19 @@ def densify(
         return _extracted(document, model, settings)
     slicer = Slicer(document, model.counter)
     check_input(slicer.tokens, settings)
-    own = memory if isinstance(memory, Memory) else Memory(memory)
     stop = Stop()
-    ledger = Ledger()
-    try:
+    with nullcontext(memory) if isinstance(memory, Memory) else Memory(memory) as answers:
         run = Run(
             document=document,
             slicer=slicer,
-            memory=own,
-            caller=Caller(model, settings, stop, ledger, sleep or stop.wait),
+            memory=answers,
+            caller=Caller(model, settings, stop, Ledger(), sleep or stop.wait),
             progress=progress,
             cancel=cancel,
             clock=clock,
         )
         with run:
             return _digest(run, _condense(run))
-    finally:
-        if own is not memory:
-            own.close()
 
 
 def _condense(run: Run) -> Merging:
@@ -95,12 +90,11 @@ def _condense(run: Run) -> Merging:
 
 
 def _digest(run: Run, merged: Merging) -> Digest:
-    sentences = tuple(sentence for partial in merged.partials for sentence in partial.sentences)
     text = "\n\n".join(partial.text for partial in merged.partials)
-    ledger, model = run.caller.ledger, run.caller.model
+    ledger, model = run.caller.ledger, run.model
     return Digest(
         text=text,
-        sentences=sentences,
+        sentences=tuple(sentence for partial in merged.partials for sentence in partial.sentences),
         source=run.document.id,
         source_bytes=len(run.document),
         source_tokens=run.slicer.tokens,
@@ -111,7 +105,7 @@ def _digest(run: Run, merged: Merging) -> Digest:
         exact=model.counter.exact,
         tokens=model.count(text),
         limit=run.limit,
-        parts=run.parts,
+        parts=len(run.finished),
         passes=merged.passes,
         joined=merged.joined,
         calls=ledger.calls,
@@ -124,7 +118,7 @@ def _digest(run: Run, merged: Merging) -> Digest:
 
 
 def _extracted(document: Document, model: ExtractiveModel, settings: DensifySettings) -> Digest:
-    """No model: the text's own sentences, each with its exact place."""
+    """The text's own sentences, each with its exact place."""
     tokens = model.count(document.content.decode())
     check_input(tokens, settings)
     target = settings.target_tokens or min(_DEFAULT_TARGET_TOKENS, max(tokens // 4, 16))

@@ -1,7 +1,4 @@
-"""Which model does a name mean, and how is each family of providers asked?
-
-One class a wire format: where a request goes, what it holds, and where the parts of its answer stand.
-"""
+"""Which model does a name mean, and how is each family of providers asked?"""
 
 from __future__ import annotations
 
@@ -10,14 +7,17 @@ import importlib
 import importlib.util
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from types import ModuleType
 from urllib.parse import urlsplit
 
-from brimful.densify.failures import failure, json_or_text
-from brimful.densify.model import Completion, Finish, Model, limit_in, table_limit
+from brimful.densify.context_limits import documented_limit, limit_in
+from brimful.densify.extractive import ExtractiveModel
+from brimful.densify.failures import failure
+from brimful.densify.model import Completion, Model
+from brimful.densify.wording import json_or_text
 from brimful.errors import (
     AuthError,
     BrimfulError,
@@ -39,44 +39,108 @@ from brimful.transport import Answer, Stop, Timeouts, base_address, exchange
 _UNKNOWN_COUNTER = EstimatedCounter(
     "unknown-vocabulary", {BpeCounter("o200k_base"): 135, BpeCounter("cl100k_base"): 130}
 )
-"""For a model whose vocabulary is not here: a named estimate that errs high; answers tell how far."""
+"""For a model whose vocabulary is not here: a named estimate that errs high."""
 _REFUSALS = frozenset({"content_filter", "refusal", "safety", "blocklist", "prohibited_content", "recitation", "spii"})
 _REASONING = ("o1", "o3", "o4", "gpt-5")
 _APPLE_LIMIT_TOKENS = 4_096
 
 
-class _RemoteModel:
-    """An HTTP endpoint and a model on it. The key is read from the environment at each call and never kept."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Family:
+    """A wire format: paths below the base address, a request's JSON, and places in an answer's JSON or its events."""
 
-    small = False
-    needs_key = True
-    # The wire format: paths below the base address, then places in an answer's JSON or in the events of a stream.
     path: str
     limit_path: str
+    headers: Mapping[str, str]  # with {key} for the key
+    payload: Callable[[str, str, int], dict[str, object]]  # of model, prompt and most tokens of output
     texts: tuple[str, ...]
-    reasons: tuple[str, ...]
+    endings: tuple[str, ...]
     refusals: tuple[str, ...] = ()
     usages: tuple[str, ...]
-    read_counts: tuple[str, ...]
-    written_counts: tuple[str, ...]
+    input_counts: tuple[str, ...]
+    output_counts: tuple[str, ...]
 
-    def __init__(
-        self,
-        base_url: str,
-        model: str,
-        *,
-        keys: tuple[str, ...],
-        name: str | None = None,
-        limit: int | None = None,
-        counter: TokenCounter | None = None,
-        timeouts: Timeouts | None = None,
-    ) -> None:
-        self.endpoint = base_address(base_url)
-        if not model:
-            raise SettingError(f"which model at {base_url}? Name it behind a #: {base_url}#name")
-        self.model, self.keys = model, keys
-        self.name = name or f"{self.endpoint}#{model}"
-        self._stated_limit, self._counter, self._timeouts = limit, counter, timeouts or Timeouts()
+
+def _openai_payload(model: str, prompt: str, max_output_tokens: int) -> dict[str, object]:
+    """Models that think take another name for the most tokens, and no temperature."""
+    thinks = model.rpartition("/")[2].startswith(_REASONING)
+    return {
+        "model": model,
+        "messages": [{"role": "user", "content": prompt}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        **(
+            {"max_completion_tokens": max_output_tokens}
+            if thinks
+            else {"max_tokens": max_output_tokens, "temperature": 0}
+        ),
+    }
+
+
+_OPENAI = _Family(
+    path="/chat/completions",
+    limit_path="/models",
+    headers={"Authorization": "Bearer {key}"},
+    payload=_openai_payload,
+    texts=("choices.*.delta.content", "choices.*.message.content"),
+    endings=("choices.*.finish_reason",),
+    refusals=("choices.*.delta.refusal", "choices.*.message.refusal"),
+    usages=("usage",),
+    input_counts=("prompt_tokens",),
+    output_counts=("completion_tokens",),
+)
+_ANTHROPIC = _Family(
+    path="/v1/messages",
+    limit_path="/v1/models/{model}",
+    headers={"x-api-key": "{key}", "anthropic-version": "2023-06-01"},
+    payload=lambda model, prompt, max_output_tokens: {
+        "model": model,
+        "max_tokens": max_output_tokens,
+        "messages": [{"role": "user", "content": prompt}],
+        "stream": True,
+    },
+    texts=("content.*.text", "message.content.*.text", "delta.text"),
+    endings=("delta.stop_reason", "stop_reason"),
+    usages=("usage", "message.usage"),
+    input_counts=("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+    output_counts=("output_tokens",),
+)
+_GEMINI = _Family(
+    path="/models/{model}:streamGenerateContent?alt=sse",
+    limit_path="/models/{model}",
+    headers={"x-goog-api-key": "{key}"},
+    payload=lambda _, prompt, max_output_tokens: {
+        "contents": [{"role": "user", "parts": [{"text": prompt}]}],
+        "generationConfig": {"maxOutputTokens": max_output_tokens, "temperature": 0},
+    },
+    texts=("candidates.*.content.parts.*.text",),
+    endings=("candidates.*.finishReason",),
+    refusals=("promptFeedback.blockReason",),
+    usages=("usageMetadata",),
+    input_counts=("promptTokenCount",),
+    output_counts=("candidatesTokenCount", "thoughtsTokenCount"),
+)
+
+
+@dataclass(kw_only=True)
+class _RemoteModel:
+    """An HTTP endpoint and a model on it. The key is read at each call and never kept."""
+
+    family: _Family
+    endpoint: str
+    model: str
+    name: str
+    keys: tuple[str, ...]
+    needs_key: bool
+    stated_limit: int | None
+    stated_counter: TokenCounter | None
+    timeouts: Timeouts
+    small: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise SettingError(f"which model at {self.endpoint}? Name it behind a #: {self.endpoint}#name")
+        self.endpoint = base_address(self.endpoint)
 
     def __repr__(self) -> str:
         return f"model_for({self.name!r})"
@@ -84,8 +148,8 @@ class _RemoteModel:
     @cached_property
     def counter(self) -> TokenCounter:
         """The model's vocabulary, or the named estimate where it is not known."""
-        if self._counter is not None:
-            return self._counter
+        if self.stated_counter is not None:
+            return self.stated_counter
         try:
             return tokens_for(self.model)
         except UnknownModelError:
@@ -101,10 +165,14 @@ class _RemoteModel:
 
     @cached_property
     def _limit(self) -> int | None:
-        if self._stated_limit is not None:
-            return self._stated_limit
-        timeouts = replace(self._timeouts, answer_seconds=self._timeouts.limit_seconds)
-        for url in self._limit_urls():
+        if self.stated_limit is not None:
+            return self.stated_limit
+        timeouts = replace(self.timeouts, answer_seconds=self.timeouts.limit_seconds)
+        urls = [self._url(self.family.limit_path)]
+        address = urlsplit(self.endpoint)
+        if self.family is _OPENAI and address.scheme != "https":
+            urls.append(f"http://{address.netloc}/props")  # llama.cpp's own properties
+        for url in urls:
             try:
                 body = json_or_text(self._send(url, None, Stop(), timeouts).text)
             except AuthError:
@@ -113,11 +181,12 @@ class _RemoteModel:
                 continue
             if limit := limit_in(body, self.model):
                 return limit
-        return table_limit(self.model)
+        return documented_limit(self.model)
 
     def complete(self, prompt: str, *, max_output_tokens: int, stop: Stop) -> Completion:
-        """One request, one answer."""
-        answer = self._send(self._url(self.path), self.payload(prompt, max_output_tokens), stop, self._timeouts)
+        """The answer to one request, read from one body or from the events of a stream."""
+        payload = self.family.payload(self.model, prompt, max_output_tokens)
+        answer = self._send(self._url(self.family.path), payload, stop, self.timeouts)
         text = answer.text
         is_stream = "event-stream" in answer.headers.get("content-type", "") or text.startswith(("data:", "event:"))
         lines = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")] if is_stream else [text]
@@ -125,23 +194,17 @@ class _RemoteModel:
         for event in events:
             if isinstance(event, dict) and (event.get("error") or event.get("type") == "error"):
                 raise self._failure(200, event)
-        completion = self.read(events)
-        if completion.finish == "refused":
+        endings = _values_at(events, self.family.endings)
+        if _values_at(events, self.family.refusals) or (endings and str(endings[-1]).lower() in _REFUSALS):
             raise RefusedError(f"{self.name} declined to answer; look at the text or take another model", status=200)
-        if is_stream and not _all_at(events, self.reasons) and "[DONE]" not in events:
+        if is_stream and not endings and "[DONE]" not in events:
             raise UnavailableError(f"{self.name} broke off in the middle of its answer; try again", status=200)
-        if not completion.text.strip():
+        written = "".join(text for text in _values_at(events, self.family.texts) if isinstance(text, str))
+        if not written.strip():
             raise self._failure(200, events if is_stream else events[0])
-        return completion
-
-    def read(self, events: Sequence[object]) -> Completion:
-        """The answer from one body, or from the events of a stream."""
-        usages = _all_at(events, self.usages)
+        usages = _values_at(events, self.family.usages)
         return Completion(
-            "".join(text for text in _all_at(events, self.texts) if isinstance(text, str)),
-            "refused" if _all_at(events, self.refusals) else _finish_of(_all_at(events, self.reasons)),
-            input_tokens=_last_sum(usages, self.read_counts),
-            output_tokens=_last_sum(usages, self.written_counts),
+            written, _last_sum(usages, self.family.input_counts), _last_sum(usages, self.family.output_counts)
         )
 
     def _failure(self, status: int | None, body: object, headers: Mapping[str, str] | None = None) -> ProviderError:
@@ -152,10 +215,16 @@ class _RemoteModel:
         key = _key_from(self.keys)
         if key is None and self.needs_key:
             raise AuthError(f"{self.name} needs a key; put it into the environment as {self.keys[0]}")
-        headers = self.key_headers(key) if key else {}
+        is_azure = (urlsplit(self.endpoint).hostname or "").endswith(".azure.com")
+        headers = {"api-key": "{key}"} if is_azure else self.family.headers
         try:
             answer = exchange(
-                url, payload, key_headers=headers, key_variable=self.keys[0], timeouts=timeouts, stop=stop
+                url,
+                payload,
+                key_headers={header: value.replace("{key}", key) for header, value in headers.items()} if key else {},
+                key_variable=self.keys[0],
+                timeouts=timeouts,
+                stop=stop,
             )
         except OSError as error:
             raise self._failure(None, error) from None
@@ -168,27 +237,14 @@ class _RemoteModel:
     def _url(self, path: str) -> str:
         return self.endpoint + path.replace("{model}", self.model)
 
-    def _limit_urls(self) -> tuple[str, ...]:
-        return (self._url(self.limit_path),)
 
-    # ---- what a family fills in
-
-    def key_headers(self, key: str) -> Mapping[str, str]:
-        """How the key is sent."""
-        raise NotImplementedError
-
-    def payload(self, prompt: str, max_output_tokens: int) -> dict[str, object]:
-        """The request's JSON."""
-        raise NotImplementedError
-
-
-def _all_at(events: Iterable[object], paths: tuple[str, ...]) -> list[object]:
+def _values_at(events: Iterable[object], paths: tuple[str, ...]) -> list[object]:
     """Values at some paths in JSON, empty ones left out; `*` is every item of a list but a model's thoughts.
 
-    >>> _all_at([{"parts": [{"text": "a"}, {"text": "b", "thought": True}]}, "?"], ("parts.*.text", "text"))
+    >>> _values_at([{"parts": [{"text": "a"}, {"text": "b", "thought": True}]}, "?"], ("parts.*.text", "text"))
     ['a']
     """
-    found = []
+    results: list[object] = []
     for event in events:
         for path in paths:
             values = [event]
@@ -198,20 +254,8 @@ def _all_at(events: Iterable[object], paths: tuple[str, ...]) -> list[object]:
                     values = [item for item in items if not (isinstance(item, dict) and item.get("thought"))]
                 else:
                     values = [value.get(step) for value in values if isinstance(value, dict)]
-            found += [value for value in values if value]
-    return found
-
-
-def _finish_of(reasons: Sequence[object]) -> Finish:
-    """A provider's last word for how an answer ended, as one of three.
-
-    >>> _finish_of(["MAX_TOKENS"]), _finish_of(["SAFETY"]), _finish_of(["end_turn"]), _finish_of([])
-    ('length', 'refused', 'stop', 'stop')
-    """
-    word = str(reasons[-1]).lower() if reasons else ""
-    if word in ("length", "max_tokens", "model_context_window_exceeded"):
-        return "length"
-    return "refused" if word in _REFUSALS else "stop"
+            results += [value for value in values if value]
+    return results
 
 
 def _last_sum(usages: Sequence[object], names: tuple[str, ...]) -> int | None:
@@ -238,93 +282,6 @@ def _key_from(variables: tuple[str, ...]) -> str | None:
     return next((str(value) for name in variables if (value := keyring.get_password("brimful", name))), None)
 
 
-class _OpenAICompatible(_RemoteModel):
-    """Chat completions as OpenAI, Azure, Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, Groq and others offer them."""
-
-    path = "/chat/completions"
-    limit_path = "/models"
-    texts = ("choices.*.delta.content", "choices.*.message.content")
-    reasons = ("choices.*.finish_reason",)
-    refusals = ("choices.*.delta.refusal", "choices.*.message.refusal")
-    usages = ("usage",)
-    read_counts = ("prompt_tokens",)
-    written_counts = ("completion_tokens",)
-
-    def _limit_urls(self) -> tuple[str, ...]:
-        """The list of models, in which some servers give limits, and llama.cpp's own properties."""
-        parts = urlsplit(self.endpoint)
-        props = () if parts.scheme == "https" else (f"{parts.scheme}://{parts.netloc}/props",)
-        return (*super()._limit_urls(), *props)
-
-    def key_headers(self, key: str) -> Mapping[str, str]:
-        """Azure has a header of its own."""
-        host = urlsplit(self.endpoint).hostname or ""
-        return {"api-key": key} if host.endswith(".azure.com") else {"Authorization": f"Bearer {key}"}
-
-    def payload(self, prompt: str, max_output_tokens: int) -> dict[str, object]:
-        """Models that think take another name for the most tokens, and no temperature."""
-        thinks = self.model.rpartition("/")[2].startswith(_REASONING)
-        bounds = {"max_completion_tokens": max_output_tokens}
-        return {
-            "model": self.model,
-            "messages": [{"role": "user", "content": prompt}],
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            **(bounds if thinks else {"max_tokens": max_output_tokens, "temperature": 0}),
-        }
-
-
-class _LocalServer(_OpenAICompatible):
-    """A server at an address of one's own: a key is sent if there is one, and not asked for."""
-
-    needs_key = False
-
-
-class _Anthropic(_RemoteModel):
-    """Messages as Anthropic offers them."""
-
-    path = "/v1/messages"
-    limit_path = "/v1/models/{model}"
-    texts = ("content.*.text", "message.content.*.text", "delta.text")
-    reasons = ("delta.stop_reason", "stop_reason")
-    usages = ("usage", "message.usage")
-    read_counts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    written_counts = ("output_tokens",)
-
-    def key_headers(self, key: str) -> Mapping[str, str]:
-        """A header of its own, and the version of the interface."""
-        return {"x-api-key": key, "anthropic-version": "2023-06-01"}
-
-    def payload(self, prompt: str, max_output_tokens: int) -> dict[str, object]:
-        """One message."""
-        messages = [{"role": "user", "content": prompt}]
-        return {"model": self.model, "max_tokens": max_output_tokens, "messages": messages, "stream": True}
-
-
-class _Gemini(_RemoteModel):
-    """Content as Google's Gemini generates it; the key goes into a header, never into the address."""
-
-    path = "/models/{model}:streamGenerateContent?alt=sse"
-    limit_path = "/models/{model}"
-    texts = ("candidates.*.content.parts.*.text",)
-    reasons = ("candidates.*.finishReason",)
-    refusals = ("promptFeedback.blockReason",)
-    usages = ("usageMetadata",)
-    read_counts = ("promptTokenCount",)
-    written_counts = ("candidatesTokenCount", "thoughtsTokenCount")
-
-    def key_headers(self, key: str) -> Mapping[str, str]:
-        """A header of its own."""
-        return {"x-goog-api-key": key}
-
-    def payload(self, prompt: str, max_output_tokens: int) -> dict[str, object]:
-        """One turn."""
-        return {
-            "contents": [{"role": "user", "parts": [{"text": prompt}]}],
-            "generationConfig": {"maxOutputTokens": max_output_tokens, "temperature": 0},
-        }
-
-
 class _AppleModel:
     """The Mac's own model, through `apple_fm_sdk`; small, so a text is cut before the first call (DENS)."""
 
@@ -332,11 +289,8 @@ class _AppleModel:
     small = True
     counter: TokenCounter = _UNKNOWN_COUNTER
 
-    def __init__(self, *, limit: int | None = None) -> None:
+    def __init__(self, limit: int | None) -> None:
         self._limit = limit or _APPLE_LIMIT_TOKENS
-
-    def __repr__(self) -> str:
-        return "AppleModel()"
 
     def limit(self) -> int | None:
         """What the user said, or the limit that Apple documents."""
@@ -350,7 +304,7 @@ class _AppleModel:
         """One session, one answer; the system bounds the output by itself."""
         del max_output_tokens
         stop.check()
-        sdk = _sdk()
+        sdk = _apple_sdk()
         try:
             answer = asyncio.run(sdk.LanguageModelSession().respond(prompt))
         except BrimfulError:
@@ -361,7 +315,7 @@ class _AppleModel:
         return Completion(str(getattr(answer, "content", answer)))
 
 
-def _sdk() -> Any:
+def _apple_sdk() -> ModuleType:
     system = platform.system()
     if system != "Darwin":
         raise MissingPartError(
@@ -373,25 +327,24 @@ def _sdk() -> Any:
     return importlib.import_module("apple_fm_sdk")
 
 
-# ---- models: Which model does a name mean? docs/densify.md has the table.
-
-# Prefix: the wire format and the address. GROQ_BASE_URL names another address for groq:, GROQ_API_KEY its key.
-_REMOTE: dict[str, tuple[type[_RemoteModel], str]] = {
-    "openai": (_OpenAICompatible, "https://api.openai.com/v1"),
-    "azure": (_OpenAICompatible, ""),
-    "groq": (_OpenAICompatible, "https://api.groq.com/openai/v1"),
-    "mistral": (_OpenAICompatible, "https://api.mistral.ai/v1"),
-    "deepseek": (_OpenAICompatible, "https://api.deepseek.com/v1"),
-    "openrouter": (_OpenAICompatible, "https://openrouter.ai/api/v1"),
-    "together": (_OpenAICompatible, "https://api.together.xyz/v1"),
-    "xai": (_OpenAICompatible, "https://api.x.ai/v1"),
-    "ollama": (_LocalServer, "http://127.0.0.1:11434/v1"),
-    "anthropic": (_Anthropic, "https://api.anthropic.com"),
-    "gemini": (_Gemini, "https://generativelanguage.googleapis.com/v1beta"),
+# Wire format and address by prefix; docs/densify.md has the table. GROQ_BASE_URL names another address for groq:,
+# GROQ_API_KEY its key.
+_PROVIDERS: dict[str, tuple[_Family, str]] = {
+    "openai": (_OPENAI, "https://api.openai.com/v1"),
+    "azure": (_OPENAI, ""),
+    "groq": (_OPENAI, "https://api.groq.com/openai/v1"),
+    "mistral": (_OPENAI, "https://api.mistral.ai/v1"),
+    "deepseek": (_OPENAI, "https://api.deepseek.com/v1"),
+    "openrouter": (_OPENAI, "https://openrouter.ai/api/v1"),
+    "together": (_OPENAI, "https://api.together.xyz/v1"),
+    "xai": (_OPENAI, "https://api.x.ai/v1"),
+    "ollama": (_OPENAI, "http://127.0.0.1:11434/v1"),
+    "anthropic": (_ANTHROPIC, "https://api.anthropic.com"),
+    "gemini": (_GEMINI, "https://generativelanguage.googleapis.com/v1beta"),
 }
 _VARIABLES = {"azure": "AZURE_OPENAI"}
 _MORE_KEYS = {"gemini": ("GOOGLE_API_KEY",)}
-_OWN = ("apple", "extractive", "http", "https")
+_PREFIXES = (*_PROVIDERS, "apple", "extractive", "http", "https")
 
 
 def model_for(
@@ -401,7 +354,7 @@ def model_for(
     counter: TokenCounter | None = None,
     timeouts: Timeouts | None = None,
 ) -> Model:
-    """The model behind a name; no connection is made before it is used.
+    """The model that a name means; no connection is made before it is used.
 
     >>> model_for("http://localhost:8080/v1#tiny", limit=2_048)
     model_for('http://localhost:8080/v1#tiny')
@@ -411,24 +364,36 @@ def model_for(
     """
     if limit is not None and limit < 1:
         raise SettingError(f"a context limit of {limit} tokens holds nothing; give at least 1")
-    prefix, _, model = name.strip().partition(":")
+    name = name.strip()
+    prefix, _, model = name.partition(":")
     prefix = prefix.lower()
-    if prefix in ("http", "https"):
-        base, _, model = name.strip().partition("#")
-        return _LocalServer(base, model, keys=("BRIMFUL_API_KEY",), limit=limit, counter=counter, timeouts=timeouts)
+    if prefix not in _PREFIXES:
+        choices = ", ".join(_PREFIXES)
+        raise ChoiceError(f"unknown provider in {name!r}; {suggest(prefix, _PREFIXES)}choices: {choices}")
     if prefix == "apple":
-        return _AppleModel(limit=limit)
+        return _AppleModel(limit)
     if prefix == "extractive":
-        from brimful.densify.extractive import ExtractiveModel
-
         return ExtractiveModel()
-    if prefix not in _REMOTE:
-        known = (*_REMOTE, *_OWN)
-        raise ChoiceError(f"unknown provider in {name!r}; {suggest(prefix, known)}choices: {', '.join(known)}")
-    family, address = _REMOTE[prefix]
-    variable = _VARIABLES.get(prefix, prefix.upper())
-    base = os.environ.get(f"{variable}_BASE_URL", "").strip() or address
-    if not base:
-        raise SettingError(f"{prefix}: needs the address of your resource in {variable}_BASE_URL")
-    keys = (f"{variable}_API_KEY", *_MORE_KEYS.get(prefix, ()))
-    return family(base, model, keys=keys, name=f"{prefix}:{model}", limit=limit, counter=counter, timeouts=timeouts)
+    if prefix in ("http", "https"):
+        family, keys = _OPENAI, ("BRIMFUL_API_KEY",)
+        address, _, model = name.partition("#")
+        name = f"{base_address(address)}#{model}"
+    else:
+        family, address = _PROVIDERS[prefix]
+        variable = _VARIABLES.get(prefix, prefix.upper())
+        keys = (f"{variable}_API_KEY", *_MORE_KEYS.get(prefix, ()))
+        address = os.environ.get(f"{variable}_BASE_URL", "").strip() or address
+        name = f"{prefix}:{model}"
+        if not address:
+            raise SettingError(f"{prefix}: needs the address of your resource in {variable}_BASE_URL")
+    return _RemoteModel(
+        family=family,
+        endpoint=address,
+        model=model,
+        name=name,
+        keys=keys,
+        needs_key=prefix not in ("http", "https", "ollama"),
+        stated_limit=limit,
+        stated_counter=counter,
+        timeouts=timeouts or Timeouts(),
+    )

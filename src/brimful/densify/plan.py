@@ -207,7 +207,8 @@ _THOUGHT_TOKENS = 4_096
 _LEAST_TARGET_TOKENS = 48
 
 
-SEED = DensifySettings(profile="seed", input_limit_tokens=64_000)
+_SEED_INPUT_TOKENS = 64_000
+SEED = DensifySettings(profile="seed")
 """The constants of DENS: 64,000 in, 100,000 or 1,800 to start, halving down to 320, merges of 2,000, 2 attempts."""
 
 
@@ -307,9 +308,10 @@ def overhead(counter: TokenCounter, task: Task) -> int:
 
 def check_input(tokens: int, settings: DensifySettings) -> None:
     """Refuse a text above the input limit before anything is paid (DENS, densificationInputTooLong)."""
-    if settings.input_limit_tokens is not None and tokens > settings.input_limit_tokens:
+    limit = settings.input_limit_tokens or (_SEED_INPUT_TOKENS if settings.profile == "seed" else None)
+    if limit is not None and tokens > limit:
         raise InputTooLongError(
-            f"the text has {tokens} tokens and the input limit is {settings.input_limit_tokens}; "
+            f"the text has {tokens} tokens and the input limit is {limit}; "
             "raise input_limit_tokens or condense it in pieces"
         )
 

@@ -1,0 +1,145 @@
+"""How is one request made to end well: how many at once, how often, how long between?
+
+Parallelism is bounded for each endpoint across all runs of the process. A request that may pass later is tried again
+after the time that the provider asked for, or after a doubling wait.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from brimful.densify.model import Model
+from brimful.errors import (
+    AuthError,
+    ContextLimitError,
+    ProviderError,
+    QuotaError,
+    RefusedError,
+    RequestSizeError,
+    SettingError,
+    UnavailableError,
+)
+from brimful.limits import COUNTED_TOKENS, LEAST_CONTEXT_TOKENS
+from brimful.settings import DensifySettings
+from brimful.text.strict_json import whole_characters
+from brimful.transport import LOOK_SECONDS, Stop
+
+_LASTING = (AuthError, ContextLimitError, QuotaError, RefusedError, RequestSizeError)
+_ABSENT_STATUSES = frozenset({400, 404, 405, 410})
+"""With an UnavailableError: the address or the model is not there."""
+_CHANGED = threading.Condition()
+_ACTIVE_CALLS: Counter[str] = Counter()
+_BOUNDS: dict[str, int] = {}
+
+
+@contextmanager
+def _slot(endpoint: str, width: int, stop: Stop) -> Iterator[None]:
+    """Wait until an endpoint serves fewer than `width` calls, or than `bound_parallel` allows; then count as one."""
+    with _CHANGED:
+        while _ACTIVE_CALLS[endpoint] >= _BOUNDS.get(endpoint, width):
+            stop.check()
+            _CHANGED.wait(LOOK_SECONDS)
+        _ACTIVE_CALLS[endpoint] += 1
+    try:
+        yield
+    finally:
+        with _CHANGED:
+            _ACTIVE_CALLS[endpoint] -= 1
+            _CHANGED.notify_all()
+
+
+def bound_parallel(endpoint: str, calls: int) -> None:
+    """Let an endpoint serve at most this many calls at once, for every run of this process from now on."""
+    if calls < 1:
+        raise SettingError(f"{calls} calls at once get nothing done; give at least 1")
+    _BOUNDS[endpoint] = calls
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What a run has paid, counted as it goes."""
+
+    calls: int = 0
+    retries: int = 0
+    overflows: int = 0
+    remembered: int = 0
+    tokens_sent: int = 0
+    tokens_received: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def add(self, **counts: int) -> None:
+        """Add to the named counts."""
+        with self._lock:
+            for name, count in counts.items():
+                setattr(self, name, getattr(self, name) + count)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Sends prompts to a model, again where that can help, and counts what it costs."""
+
+    model: Model
+    settings: DensifySettings
+    stop: Stop
+    ledger: Ledger
+    sleep: Callable[[float], object]
+
+    def ask(self, prompt: str, *, max_output_tokens: int) -> str:
+        """The answer, after at most `attempts` requests."""
+        longest = self.settings.longest_wait_seconds
+        wait_seconds = self.settings.first_wait_seconds
+        for attempt in range(1, self.settings.attempts + 1):
+            try:
+                return self._once(prompt, max_output_tokens)
+            except ProviderError as error:
+                is_absent = isinstance(error, UnavailableError) and error.status in _ABSENT_STATUSES
+                asked_seconds = wait_seconds if error.wait_seconds is None else error.wait_seconds
+                is_too_long = error.wait_seconds is not None and error.wait_seconds > longest
+                if attempt == self.settings.attempts or is_absent or is_too_long or isinstance(error, _LASTING):
+                    raise
+            self.sleep(min(asked_seconds, longest))
+            self.stop.check()
+            self.ledger.add(retries=1)
+            wait_seconds *= 2
+        raise AssertionError("the last attempt returns or raises")
+
+    def _once(self, prompt: str, max_output_tokens: int) -> str:
+        model = self.model
+        sent = model.count(prompt)
+        with _slot(model.endpoint, self.settings.parallel, self.stop):
+            self.stop.check()
+            self.ledger.add(calls=1, tokens_sent=sent)
+            answer = model.complete(prompt, max_output_tokens=max_output_tokens, stop=self.stop)
+        if silently_truncated(answer.input_tokens, sent, exact=model.counter.exact):
+            raise ContextLimitError(
+                f"{model.name} read {answer.input_tokens} of {sent} tokens and said nothing; send less at once",
+                status=200,
+            )
+        text = whole_characters(answer.text)
+        self.ledger.add(tokens_received=_plausible(answer.output_tokens) or model.count(text))
+        return text.strip()
+
+
+def silently_truncated(reported: int | None, sent: int, *, exact: bool) -> bool:
+    """Whether a provider read far less than was sent: it cut the input and said nothing.
+
+    A count below any model's limit is no cut: some providers count only what is not in their cache.
+
+    >>> silently_truncated(4_096, 9_000, exact=True), silently_truncated(8_700, 9_000, exact=True)
+    (True, False)
+    >>> silently_truncated(1, 9_000, exact=True)
+    False
+    """
+    reported = _plausible(reported)
+    if reported is None or min(reported, sent) < LEAST_CONTEXT_TOKENS:
+        return False
+    return reported * 100 < sent * (75 if exact else 45)
+
+
+def _plausible(tokens: int | None) -> int | None:
+    """A count that a model could have reported; models of one's own may say anything."""
+    return tokens if isinstance(tokens, int) and 0 <= tokens <= COUNTED_TOKENS else None

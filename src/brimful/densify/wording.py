@@ -1,0 +1,145 @@
+"""Reads what a provider said, whatever it is wrapped in, as one line in normal form that rules can be written for.
+
+Providers wrap one sentence in a dozen shapes: `{"error": {...}}`, `{"error": "..."}`, a list of objects, JSON inside a
+string inside JSON, server-sent events, plain text, HTML.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from brimful.limits import NESTING
+from brimful.text.strict_json import nesting_of, whole_characters
+
+CODE_KEYS = frozenset(
+    "code type status reason kind __type errorcode error_code errortype error_type statuscode status_code "
+    "stop_reason finish_reason stopreason finishreason done_reason quotaid".split()
+)
+_MESSAGE_KEYS = frozenset(
+    "message msg detail details error errors error_message errormessage error_msg status_msg "
+    "error_description description title raw reason_text text_message cause exception".split()
+)
+_ECHOED_KEYS = frozenset(
+    "input inputs prompt messages content text choices candidates completion output request param params loc ctx "
+    "url href help documentation_url request_id id model user_id organization".split()
+)
+"""Hold what the caller sent or the model wrote: no words of the provider's."""
+_MAX_LEAVES, _MAX_DEPTH, _MAX_CHARACTERS, _SHOWN_CHARACTERS = 400, 12, 4_000, 300
+
+_URL = re.compile(r"\bhttps?://\S+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_THOUSANDS = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
+_SIGNS = re.compile(r"[`'\"’*_\\-]+")
+_EVENT = re.compile(r"^data:\s*(.+)$", re.MULTILINE)
+_STATUS = re.compile(r"^(?:(?:http|error|status)[ a-z/\d.:]{0,20} )?([45]\d\d)\b(?! tokens)", re.IGNORECASE)
+_TAG = re.compile(r"<[^>]{0,500}>")
+_KEY_SHAPE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|Bearer|key)[-_ ]?[A-Za-z0-9][\w*.-]{7,}")
+
+
+class Wording(NamedTuple):
+    """A provider's words in normal form, numbers that look like HTTP statuses, and every number by its name."""
+
+    words: str
+    statuses: list[int]
+    counts: dict[str, int]
+
+
+def wording_of(body: object, *, answered: bool = False) -> Wording:
+    """Read any body; `answered` means status 200, where texts of unknown names are what the model wrote.
+
+    >>> wording_of({"error": {"type": "exceededContextWindow", "message": "Over 1,000 tokens"}}).words
+    'exceeded context window . over 1000 tokens'
+    """
+    words: list[str] = []
+    statuses: list[int] = []
+    counts: dict[str, int] = {}
+    for key, leaf in leaves(body):
+        if isinstance(leaf, int):
+            counts.setdefault(key, leaf)
+            if key in CODE_KEYS and 400 <= leaf <= 599:
+                statuses.append(leaf)
+        elif key in CODE_KEYS | _MESSAGE_KEYS or (not answered and key not in _ECHOED_KEYS and " " in leaf):
+            words.append(normal(leaf))
+            if match := _STATUS.match(leaf.strip()):
+                statuses.append(int(match[1]))
+    return Wording(" . ".join(words), statuses, counts)
+
+
+def leaves(body: object) -> Iterator[tuple[str, str | int]]:
+    """The first 400 texts and whole numbers of a body with their lower-case keys; JSON inside texts is opened.
+
+    >>> list(leaves({"Error": {"raw": '{"code": 429}'}, "ok": [1, "x"]}))
+    [('code', 429), ('ok', 1), ('ok', 'x')]
+    """
+    return islice(_leaves(body, "error", 0), _MAX_LEAVES)
+
+
+def _leaves(body: object, key: str, depth: int) -> Iterator[tuple[str, str | int]]:
+    body = _opened(body)
+    if isinstance(body, str | int) and not isinstance(body, bool):
+        yield key, body
+    elif isinstance(body, dict | list | tuple) and depth <= _MAX_DEPTH:
+        for name, value in body.items() if isinstance(body, dict) else ((key, value) for value in body):
+            yield from _leaves(value, str(name).lower(), depth + 1)
+
+
+def _opened(body: object) -> object:
+    """JSON and server-sent events as values; bytes and exceptions as text."""
+    if isinstance(body, BaseException):
+        return f"{type(body).__name__}: {body}"
+    if isinstance(body, bytes):
+        body = body.decode("utf-8", "replace")
+    if not isinstance(body, str):
+        return body
+    text = body.strip()
+    if text[:1] in ("{", "["):
+        return json_or_text(text)
+    if "{" in text and (events := _EVENT.findall(text)):
+        return [json_or_text(event.strip()) for event in events]
+    brace = text.find("{")
+    if 0 <= brace < 200 and text.endswith("}") and not isinstance(inner := json_or_text(text[brace:]), str):
+        return [text[:brace], inner]
+    return body
+
+
+def json_or_text(text: str) -> object:
+    """JSON of a bounded depth, or the text itself."""
+    try:
+        return json.loads(text) if nesting_of(text.encode("utf-8", "surrogatepass")) <= NESTING else text
+    except (ValueError, RecursionError):
+        return text
+
+
+def normal(text: str) -> str:
+    """Lower case, one space between words, no quotes, no thousands separators, camel case and snake case apart.
+
+    >>> normal("`contextWindow_size`  is 8,192 (see https://host/x)")
+    'context window size is 8192 (see'
+    """
+    plain = _TAG.sub(" ", _URL.sub(" ", text[:_MAX_CHARACTERS]))
+    plain = _SIGNS.sub(" ", _THOUSANDS.sub("", _CAMEL.sub(" ", plain)))
+    return " ".join(plain.split()).lower()
+
+
+def shown(body: object, secret: str | None) -> str:
+    """The first message of a body, without keys, on one short line."""
+    texts = [(key, leaf) for key, leaf in leaves(body) if isinstance(leaf, str) and leaf.strip()]
+    messages = [leaf for keys in (_MESSAGE_KEYS, CODE_KEYS) for key, leaf in texts if key in keys]
+    plain = re.sub(r"<[^<>]*>", " ", messages[0][:_MAX_CHARACTERS]) if messages else ""
+    return str(without_keys(" ".join(plain.split()), secret))[:_SHOWN_CHARACTERS]
+
+
+def without_keys(body: object, secret: str | None) -> object:
+    """A body in which `secret` and whatever is shaped like a key are replaced, since an error carries it along."""
+    if isinstance(body, str):
+        text = whole_characters(body)
+        return _KEY_SHAPE.sub("[key]", text.replace(secret, "[key]") if secret else text)
+    if isinstance(body, list):
+        return [without_keys(item, secret) for item in body]
+    if isinstance(body, dict):
+        return {str(without_keys(str(key), secret)): without_keys(value, secret) for key, value in body.items()}
+    return body
