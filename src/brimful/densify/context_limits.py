@@ -24,9 +24,9 @@ _LIMITS = (
     re.compile(r"\[\d+, ?(\d{3,})\]"),
 )
 _COUNTED = (
-    re.compile(r"(\d{3,}) (?:tokens )?(?:in (?:the|your) (?:messages|prompt)|from the input)"),
+    re.compile(r"\b(\d{3,}) (?:tokens )?(?:in (?:the|your) (?:messages|prompt)|from the input)"),
     re.compile(
-        r"(\d{3,}) (?:input tokens|inputs tokens|tokens >)|resulted in (\d{3,})|count (?:\(|is |of )(\d{3,})|"
+        r"\b(\d{3,}) (?:input tokens|inputs tokens|tokens >)|resulted in (\d{3,})|count (?:\(|is |of )(\d{3,})|"
         r"(?:request|input|prompt|content)[a-z ]{0,20}[( ](\d{3,})(?: tokens)?|contains (\d{3,}) tokens"
     ),
 )

@@ -56,7 +56,7 @@ _TOO_LONG = re.compile(
     r"(?:prompt|input|sequence) (?:length|count) [^.]{0,30}(?:exceed|over|greater|larger|longer)"
 )
 _COUNTED_ABOVE_LIMIT = re.compile(
-    r"\b(?P<counted>\d{3,}) ?(?:(?:tokens )?>=? ?|(?:\w+ )?tokens\b.{0,40}?(?:max|limit|allowed)[^\d]{0,20})"
+    r"\b(?P<counted>\d{3,})(?: ?(?:tokens )?>=? ?| (?:\w+ )?tokens\b.{0,40}?(?:max|limit|allowed)[^\d]{0,20})"
     r"(?P<limit>\d{3,})\b"
 )
 _LIMIT_AND_REQUESTED = re.compile(r"\blimit:? (?P<limit>\d+)\b.{0,60}?\brequested:? (?P<counted>\d+)\b")
