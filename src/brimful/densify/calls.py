@@ -114,7 +114,7 @@ class Caller:
             self.stop.check()
             self.ledger.add(calls=1, tokens_sent=sent)
             answer = model.complete(prompt, max_output_tokens=max_output_tokens, stop=self.stop)
-        if silently_truncated(answer.input_tokens, sent, exact=model.counter.exact):
+        if _silently_truncated(answer.input_tokens, sent, exact=model.counter.exact):
             raise ContextLimitError(
                 f"{model.name} read {answer.input_tokens} of {sent} tokens and said nothing; send less at once",
                 status=200,
@@ -124,14 +124,14 @@ class Caller:
         return text.strip()
 
 
-def silently_truncated(reported: int | None, sent: int, *, exact: bool) -> bool:
+def _silently_truncated(reported: int | None, sent: int, *, exact: bool) -> bool:
     """Whether a provider read far less than was sent: it cut the input and said nothing.
 
     A count below any model's limit is no cut: some providers count only what is not in their cache.
 
-    >>> silently_truncated(4_096, 9_000, exact=True), silently_truncated(8_700, 9_000, exact=True)
+    >>> _silently_truncated(4_096, 9_000, exact=True), _silently_truncated(8_700, 9_000, exact=True)
     (True, False)
-    >>> silently_truncated(1, 9_000, exact=True)
+    >>> _silently_truncated(1, 9_000, exact=True)
     False
     """
     reported = _plausible(reported)

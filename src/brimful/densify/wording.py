@@ -15,7 +15,7 @@ from typing import NamedTuple
 from brimful.limits import NESTING
 from brimful.text.strict_json import nesting_of, whole_characters
 
-CODE_KEYS = frozenset(
+_CODE_KEYS = frozenset(
     "code type status reason kind __type errorcode error_code errortype error_type statuscode status_code "
     "stop_reason finish_reason stopreason finishreason done_reason quotaid".split()
 )
@@ -40,7 +40,7 @@ _TAG = re.compile(r"<[^>]{0,500}>")
 _KEY_SHAPE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|Bearer|key)[-_ ]?[A-Za-z0-9][\w*.-]{7,}")
 
 
-class Wording(NamedTuple):
+class _Wording(NamedTuple):
     """A provider's words in normal form, numbers that look like HTTP statuses, and every number by its name."""
 
     words: str
@@ -48,7 +48,7 @@ class Wording(NamedTuple):
     counts: dict[str, int]
 
 
-def wording_of(body: object, *, answered: bool = False) -> Wording:
+def wording_of(body: object, *, answered: bool = False) -> _Wording:
     """Read any body; `answered` means status 200, where texts of unknown names are what the model wrote.
 
     >>> wording_of({"error": {"type": "exceededContextWindow", "message": "Over 1,000 tokens"}}).words
@@ -60,13 +60,13 @@ def wording_of(body: object, *, answered: bool = False) -> Wording:
     for key, leaf in leaves(body):
         if isinstance(leaf, int):
             counts.setdefault(key, leaf)
-            if key in CODE_KEYS and 400 <= leaf <= 599:
+            if key in _CODE_KEYS and 400 <= leaf <= 599:
                 statuses.append(leaf)
-        elif key in CODE_KEYS | _MESSAGE_KEYS or (not answered and key not in _ECHOED_KEYS and " " in leaf):
+        elif key in _CODE_KEYS | _MESSAGE_KEYS or (not answered and key not in _ECHOED_KEYS and " " in leaf):
             words.append(normal(leaf))
             if match := _STATUS.match(leaf.strip()):
                 statuses.append(int(match[1]))
-    return Wording(" . ".join(words), statuses, counts)
+    return _Wording(" . ".join(words), statuses, counts)
 
 
 def leaves(body: object) -> Iterator[tuple[str, str | int]]:
@@ -128,7 +128,7 @@ def normal(text: str) -> str:
 def shown(body: object, secret: str | None) -> str:
     """The first message of a body, without keys, on one short line."""
     texts = [(key, leaf) for key, leaf in leaves(body) if isinstance(leaf, str) and leaf.strip()]
-    messages = [leaf for keys in (_MESSAGE_KEYS, CODE_KEYS) for key, leaf in texts if key in keys]
+    messages = [leaf for keys in (_MESSAGE_KEYS, _CODE_KEYS) for key, leaf in texts if key in keys]
     plain = re.sub(r"<[^<>]*>", " ", messages[0][:_MAX_CHARACTERS]) if messages else ""
     return str(without_keys(" ".join(plain.split()), secret))[:_SHOWN_CHARACTERS]
 
