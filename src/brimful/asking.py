@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from dataclasses import field as new
 from typing import TYPE_CHECKING
@@ -98,7 +98,7 @@ class Asked:
             shown = {window.id for window in above if isinstance(window, Window)}
             rest = [each for each in both if isinstance(each, Window) and each.id not in shown]
             best = self._topped_up(best, [each for each in above if isinstance(each, Window)], rest, room)
-        return _naming(best, both, self._packer.cost), found
+        return _naming(best, both), found
 
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
         """What would be shown in a larger budget: what does not fit is a part of it."""
@@ -222,7 +222,7 @@ class Asked:
         if brims and not (_is_full(best) or self.settings.top_k):  # a short hit further down may fit where these do not
             further = self._found(_MOST_STEP * limit, room.available).hits[limit:]
             best = self._topped_up(best, windows, self._singles(further, best.windows, room.available), room)
-        return _naming(best, rest, self._packer.cost), found
+        return _naming(best, rest), found
 
     def _topped_up(self, best: Context, windows: Sequence[Window], rest: Sequence[Window], room: Budget) -> Context:
         """The context with what would be left out though it fits, the best first; none of the others pays for it."""
@@ -362,22 +362,15 @@ def _shown(hits: Sequence[Hit], context: Context) -> int:
     return sum(any(start <= hit.start and hit.end <= end for start, end in spans.get(hit.path, ())) for hit in hits)
 
 
-def _naming(
-    context: Context, windows: Sequence[Window | Cluster], cost_of: Callable[[Sequence[Window | Cluster]], int]
-) -> Context:
+def _naming(context: Context, windows: Sequence[Window | Cluster]) -> Context:
     """The context with the windows just below the water among what was left out."""
-
-    def price(window: Window) -> int:
-        """What it costs together with all that matters more: about where the water stands when it is shown."""
-        return cost_of([each for each in windows if each.score >= window.score])
-
     known = {each.window.id for each in context.omitted}
     shown: dict[str, list[Window]] = {}
     for each in context.windows:
         shown.setdefault(each.path, []).append(each)
     singles = [each for each in windows if isinstance(each, Window)]
     left = [each for each in singles if each.id not in known and not _is_in(each, shown.get(each.path, ()))]
-    named = (Omitted(each, "budget", None, price) for each in sorted(left, key=lambda window: window.order))
+    named = (Omitted(each, "budget") for each in sorted(left, key=lambda window: window.order))
     return replace(context, omitted=(*context.omitted, *named))
 
 

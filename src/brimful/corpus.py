@@ -308,7 +308,7 @@ class Corpus:
         if (cached := self.contexts.get(key)) is not None:
             return cached
         context, hits = self.asked(ask).fullest(room)
-        context = self.with_receipt(ask, context.without_prices(), hits)
+        context = self.with_receipt(ask, context, hits)
         return self.contexts.keep(key, context, size=context.held_bytes)
 
     def asked(self, ask: Ask) -> Asked:
@@ -398,11 +398,7 @@ class Corpus:
         if ask.settings.densify is not None or not context.omitted:
             return context
         prices = Prices(lambda tokens: asked.fullest(budget_of(tokens))[0], context.budget.available)
-        omitted_again = {each.window.id: each for each in asked.fullest(context.budget)[0].omitted}
-        omitted = [
-            each.at_price(prices.of(omitted_again[each.window.id])) if each.window.id in omitted_again else each
-            for each in context.omitted[:most]
-        ]
+        omitted = [replace(each, enters_at=prices.of(each)) for each in context.omitted[:most]]
         return replace(context, omitted=(*omitted, *context.omitted[most:]))
 
     def ask_of(self, receipt: Receipt) -> Ask:

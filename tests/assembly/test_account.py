@@ -2,8 +2,7 @@ import pytest
 
 import brimful
 from brimful import Budget, Window, pack
-from brimful.assembly.context import matches
-from brimful.assembly.showing import context_record
+from brimful.assembly.showing import context_record, matches
 from brimful.search.search import Sense
 from brimful.settings import FORMATS
 from brimful.text.tokens import counting

@@ -32,7 +32,7 @@ def test_a_hit_that_does_not_fit_is_not_cut_to_fit():
     """Beside other windows, a window whose hit is larger than what is left stays out whole."""
     long = Window.cut(PAGE, 0, 900, score=0.5, hits=(Hit("page.txt", 0, 900, 0.5),))
     other = Window("other.md", "Something else that is shown first, with a few words.", score=1.0)
-    context = pack([long, other], budget=100)
+    context = pack([long, other], budget=100, prices=True)
     assert [window.path for window in context.windows] == ["other.md"]
     assert [out.reason for out in context.omitted] == ["budget"]
     assert context.omitted[0].enters_at == pack([long, other], budget=10_000, fill="relevant").tokens
@@ -109,7 +109,7 @@ def test_every_window_is_shown_trimmed_or_omitted(packing):
     windows = tuple(Window.cut(PAGE, k * 100, k * 100 + 60, score=1 - k / 10) for k in range(5))
     cluster = Cluster(windows, "temporal", windows[0].coherence)
     for budget in (40, 60, 100):
-        context = pack([cluster], budget=budget, packing=packing, trim=False, fill="relevant")
+        context = pack([cluster], budget=budget, packing=packing, trim=False, fill="relevant", prices=True)
         shown = {window.id for window in context.windows}
         assert shown | {out.window.id for out in context.omitted} == {window.id for window in windows}
         for out in context.omitted:

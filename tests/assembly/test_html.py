@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from brimful import Budget, Document, Hit, Window, inflate, pack
-from brimful.assembly.showing import SHOWN_OMISSIONS, shares
+from brimful.assembly.notebook import SHOWN_OMISSIONS, shares
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)> $\\href{javascript:1}{x}$ & \u202e \x00 \"'>"
 ALLOWED = {"div", "span", "b", "br", "bdi", "pre", "details", "summary", "ul", "li"}

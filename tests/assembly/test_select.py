@@ -81,7 +81,7 @@ def test_max_per_document(packing):
     """No document gets more than its limit; the rest say why they are out."""
     windows = [Window("a.md", f"text {n}", score=n, sequence=n) for n in range(5)]
     windows += [Window("b.md", f"words {n}", score=n / 2, sequence=n) for n in range(5)]
-    context = pack(windows, budget=500, packing=packing, max_per_document=2)
+    context = pack(windows, budget=500, packing=packing, max_per_document=2, prices=True)
     assert sorted(window.path for window in context.windows) == ["a.md", "a.md", "b.md", "b.md"]
     assert {out.reason for out in context.omitted} == {"per_document"}
     assert all(out.enters_at is None for out in context.omitted)

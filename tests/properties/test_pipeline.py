@@ -234,7 +234,7 @@ def test_headers_can_not_be_forged(own, form):
 def test_entry_price(found, budget, packing):
     """At its entry price a window that was left out is packed; one token below, it is not."""
     windows = found[-1].windows
-    context = pack(windows, budget=budget, packing=packing, trim=False, fill="relevant")
+    context = pack(windows, budget=budget, packing=packing, trim=False, fill="relevant", prices=True)
     for out in [out for out in context.omitted if out.reason != "empty"][:3]:
         price = out.enters_at
         assert price > budget

@@ -132,7 +132,7 @@ def test_the_question_can_be_left_out(state):
 
 def test_prices_are_worked_out_only_when_asked(state):
     """An omitted window's entry price is in the receipt if it was asked for."""
-    context = context_of(documents(), budget=90, max_per_document=None)
+    context = context_of(documents(), budget=90, max_per_document=None, prices=True)
     assert {left.enters_at for left in receipt_of(state, context).omitted} == {None}
     priced = receipt_of(state, context, prices=True).omitted
     assert [left.enters_at for left in priced] == [left.enters_at for left in context.omitted]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress
 from operator import attrgetter
 
@@ -144,14 +144,6 @@ class Twins:
     def __init__(self, threshold: float) -> None:
         self.sets = RunSets(_MARKS, run=SHINGLE, share=threshold)
         self._numbers: dict[str, int] = {}
-        self._named: dict[tuple[int, tuple[str, ...]], tuple[Window, Window]] = {}
-
-    def named(self, window: Window, also_in: tuple[str, ...]) -> Window:
-        """The window with the documents that say the same: one and the same each time, which costs what it did."""
-        key = (id(window), also_in)
-        if key not in self._named:
-            self._named[key] = window, replace(window, also_in=also_in)
-        return self._named[key][1]
 
     def number(self, text: str) -> int:
         """The number of a text, from 0 on."""

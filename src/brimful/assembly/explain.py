@@ -1,4 +1,4 @@
-"""Why is each window in the context, and at which budget would the others be?"""
+"""Why each window is in the context, and the budgets at which others would be."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from brimful.search.priors import SOURCE, TRANSLATION, Prior, prior_for
 from brimful.search.search import Found
 from brimful.windows.window import Window
 
-# ---- explain: Why is each window in the context, and at which budget would the others be?
-
 PRICED = 5
-"""How many of the best windows that were left out are priced: each price is found by packing again."""
+"""The number of omitted windows that get a price, best first: each is found by asking again."""
+_FIRST_STEP = 64
+"""The first budget tried is larger by one part of this."""
+_MAX_FACTOR = 64
+"""The largest budget tried, as a multiple of the available one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How a question was understood, what was found, what went in and what did not. `str` gives it line by line."""
+    """The reading of a question, its hits, and which windows went in. `str` gives it line by line."""
 
     found: Found
     context: Context
-    counts_kinds: bool = True  # whether tests, lock files and the like counted for less
+    counts_kinds: bool = True  # whether some kinds of files, such as tests, counted for less
 
     def prior(self, window: Window) -> Prior | None:
-        """The kind of file for which a window's document counted less, if it did."""
+        """The kind of file that made a window's document count for less, if any."""
         if not self.counts_kinds:
             return None
-        kind = prior_for(window.path, (each.term for each in self.found.query.terms))
+        kind = prior_for(window.path, (term.term for term in self.found.query.terms))
         if kind is None and window.path in self.found.translations:
             return TRANSLATION
         is_source = window.document is not None and window.document.kind == "code"
@@ -38,11 +40,11 @@ class Explanation:
         return "\n".join([*self._words(), *self._windows(), *self._omitted()])
 
     def _words(self) -> Iterator[str]:
-        for word, census in self.found.census:
-            yield f"{word}: {census} occurrence{'s' if census != 1 else ''}"
-        for each in self.found.corrections:
-            word, term = each.word.decode("utf-8", "replace"), each.term.decode("utf-8", "replace")
-            yield f"{word}: searched as {term} too ({each.how}, {each.distance} edits, weight {each.weight} of 1000)"
+        for word, occurrences in self.found.census:
+            yield f"{word}: {occurrences} occurrence{'s' if occurrences != 1 else ''}"
+        for fix in self.found.corrections:
+            word, term = fix.word.decode("utf-8", "replace"), fix.term.decode("utf-8", "replace")
+            yield f"{word}: searched as {term} too ({fix.how}, {fix.distance} edits, weight {fix.weight} of 1000)"
         if self.found.missing:
             yield f"no document has: {', '.join(self.found.missing)}"
 
@@ -52,7 +54,7 @@ class Explanation:
         if context.relevance is not None and context.relevance.reason:
             yield f"empty: {context.relevance.reason}"
         for number, cluster in enumerate(context.clusters, start=1):
-            places = ", ".join(f"{each.path} [{each.start}, {each.end})" for each in cluster.windows)
+            places = ", ".join(f"{window.path} [{window.start}, {window.end})" for window in cluster.windows)
             yield f"{cluster.strategy} cluster {number}, coherence {cluster.coherence.score:.2f}: {places}"
         for window in context.windows:
             terms = ", ".join(sorted({term for hit in window.hits for term in hit.terms})) or "no word of the question"
@@ -63,8 +65,8 @@ class Explanation:
 
     def _marks(self, window: Window) -> Iterator[str]:
         if window.coherence.score < 1.0:
-            missed = ", ".join(part.why for part in window.coherence.parts if part.value < 1.0)
-            yield f"coherence {window.coherence.score:.2f} ({missed})"
+            reasons = ", ".join(part.why for part in window.coherence.parts if part.value < 1.0)
+            yield f"coherence {window.coherence.score:.2f} ({reasons})"
         if window.also_in:
             yield f"also in {', '.join(window.also_in)}"
         if prior := self.prior(window):
@@ -73,22 +75,14 @@ class Explanation:
             yield "fills"
 
     def _omitted(self) -> Iterator[str]:
-        for number, each in enumerate(self.context.omitted):
-            price = each.enters_at if number < PRICED else None
-            enters = f", enters at {price} tokens" if price else ""
-            window = each.window
-            yield f"out {window.path} [{window.start}, {window.end}) score {window.score:.3f}: {each.reason}{enters}"
-
-
-# ---- prices: At which budget would a window that was left out be in? Found by asking again: windows change with the
-# budget.
-
-_STEP = 64  # of so many tokens one, at first
-_MOST_TIMES = 64  # the budget that is tried at last
+        for out in self.context.omitted:
+            enters = f", enters at {out.enters_at} tokens" if out.enters_at else ""
+            window = out.window
+            yield f"out {window.path} [{window.start}, {window.end}) score {window.score:.3f}: {out.reason}{enters}"
 
 
 class Prices:
-    """The prices of what one context left out; what is asked for one window serves the others."""
+    """The budgets at which omitted windows enter, found by asking again, since windows change with the budget."""
 
     def __init__(self, ask: Callable[[int], Context], available: int) -> None:
         self._ask = ask
@@ -96,36 +90,27 @@ class Prices:
         self._shown: dict[int, frozenset[tuple[str, int, int]]] = {}
 
     def of(self, omitted: Omitted) -> int | None:
-        """A budget at which the window is shown whole, though not with one token less; None where none was found.
-
-        What packing alone would ask for is where the search begins.
-        """
-        guess = omitted.enters_at
-        if guess is None:
+        """A budget that shows the window whole, while one token less does not; None where none was found."""
+        if omitted.reason not in ("budget", "stopped"):
             return None
-        low, high = self._around(omitted.window, max(guess, self._available + 1))
+        low, high = self._around(omitted.window)
         while high is not None and high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._shows(middle, omitted.window) else (middle, high)
         return high
 
-    def _around(self, window: Window, guess: int) -> tuple[int, int | None]:
+    def _around(self, window: Window) -> tuple[int, int | None]:
         """A budget without the window, and a larger one with it."""
-        if self._shows(guess, window):
-            step, high = 1, guess
-            while high - step > self._available and self._shows(high - step, window):
-                high, step = high - step, 2 * step
-            return max(high - step, self._available), high
-        step, low = max(self._available // _STEP, 1), guess
+        step, low = max(self._available // _FIRST_STEP, 1), self._available
         while not self._shows(low + step, window):
             low, step = low + step, 2 * step
-            if low > self._available * _MOST_TIMES:
+            if low > self._available * _MAX_FACTOR:
                 return low, None
         return low, low + step
 
     def _shows(self, budget: int, window: Window) -> bool:
         if budget not in self._shown:
-            self._shown[budget] = frozenset((each.path, each.start, each.end) for each in self._ask(budget).windows)
+            self._shown[budget] = frozenset((shown.path, shown.start, shown.end) for shown in self._ask(budget).windows)
         return any(
             path == window.path and start <= window.start and window.end <= end
             for path, start, end in self._shown[budget]

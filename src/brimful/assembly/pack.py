@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from brimful.assembly.context import Context, Omitted, text_of
 from brimful.assembly.dedupe import Duplicate, Twins, by_order, split_duplicates
@@ -48,11 +47,13 @@ def pack(
     prefer_recent: bool = False,
     include_metadata: bool = False,
     line_numbers: LineNumbers = "ranges",
+    prices: bool = False,
 ) -> Context:
     """Fill a budget with windows: never over it, and to the brim where there is enough to say.
 
     The tokens are counted by the model's own vocabulary on the final text, headers included.
-    The order in which the windows are given does not matter.
+    The order in which the windows are given does not matter. `prices` finds out at which budget each omitted window
+    would be in (`Omitted.enters_at`), which costs several packings for each.
 
     >>> context = pack([Window("a.md", "Tea at four."), Window("b.md", "Coffee at ten.", score=1.0)], budget=20)
     >>> print(context.text, end="")
@@ -76,7 +77,7 @@ def pack(
         line_numbers=line_numbers,
     )
     counter = tokens_for(model) if isinstance(model, str) else model
-    return Packer(counter, form_for(format), chosen).pack(windows, budget_of(budget))
+    return Packer(counter, form_for(format), chosen).pack(windows, budget_of(budget), prices=prices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Packer:
     twins: dict[float, Twins] = field(default_factory=dict)  # by threshold, the texts that were compared
     cap_bytes: int | None = None  # a window is longer only where it holds whole sections (ruling 26)
 
-    def pack(self, windows: Iterable[Window | Cluster] | Inflation, room: Budget) -> Context:
+    def pack(self, windows: Iterable[Window | Cluster] | Inflation, room: Budget, *, prices: bool = False) -> Context:
         """The context that just fits into this room."""
         counter, form, settings = self.counter, self.form, self.settings
         windows = windows.items if isinstance(windows, Inflation) else tuple(windows)
@@ -102,7 +103,12 @@ class Packer:
             page.grow()
         text, tokens, blocks, cut_off = _rendered(page.blocks, form, counter, settings, available=room.available)
         rejected = [*selection.rejected, *(Rejected(window, "budget") for window in (*page.dropped, *cut_off))]
-        price = partial(enters_at, groups=groups, settings=settings, available=room.available, new_layout=new_layout)
+
+        def price(out: Rejected) -> int | None:
+            if not (prices and out.reason in ("budget", "stopped")):
+                return None
+            return enters_at(out.window, groups, settings, available=room.available, new_layout=new_layout)
+
         blocks, left_out = _settled(blocks, [out for out in rejected if out.window.id != (trimmed and trimmed.id)])
         blocks = [[_as_shown(window) for window in block] for block in blocks]
         layout = new_layout()
@@ -119,7 +125,10 @@ class Packer:
             truncated=trimmed is not None or selection.ran_out or bool(cut_off),
             include_metadata=settings.include_metadata,
             line_numbers=settings.line_numbers,
-            omitted=(*(Omitted(out.window, out.reason, None, price) for out in left_out), *set_aside),
+            omitted=(
+                *(Omitted(out.window, out.reason, enters_at=price(out)) for out in left_out),
+                *set_aside,
+            ),
             trimmed=_shown_in(blocks, trimmed) if trimmed else (),
             clusters=_shown_clusters(windows, blocks),
             counter=counter,
@@ -235,7 +244,7 @@ def _groups(
             twins[threshold] = Twins(threshold)
         compared = twins[threshold]
         kept, left_out = split_duplicates(everything, threshold=threshold, across_only=is_default, twins=compared)
-        everything = _naming_twins(kept, left_out, compared) if left_out else list(kept)
+        everything = _naming_twins(kept, left_out) if left_out else list(kept)
         set_aside += [Omitted(found.window, "duplicate", found.of.id) for found in left_out]
     if not clusters:
         return groups_of(everything), set_aside
@@ -248,14 +257,14 @@ def _groups(
     return groups_of(by_id.values(), regrouped), set_aside
 
 
-def _naming_twins(kept: Iterable[Window], left_out: Iterable[Duplicate], twins: Twins) -> list[Window]:
+def _naming_twins(kept: Iterable[Window], left_out: Iterable[Duplicate]) -> list[Window]:
     """The windows that stay, each with the other documents that say the same (ruling 25)."""
     same: dict[str, set[str]] = {}
     for found in left_out:
         if found.window.path != found.of.path:
             same.setdefault(found.of.id, set()).add(found.window.path)
     return [
-        twins.named(window, tuple(sorted({*window.also_in, *same[window.id]}))) if window.id in same else window
+        replace(window, also_in=tuple(sorted({*window.also_in, *same[window.id]}))) if window.id in same else window
         for window in kept
     ]
 

@@ -1,13 +1,19 @@
-"""How does a context leave: as JSON, the same from every surface, to a provider, and in a notebook?"""
+"""A context as it leaves: as JSON, and as the arguments of providers' clients.
+
+The budget covers the context alone. The system prompt, the question and what a provider adds around messages belong to
+the reserves of the `Budget`. With `with_question` and `map_percent` the engine takes these from the room for the
+context, so that `Context.prompt` is within the budget.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from brimful.assembly.formats.form import safe_name
 from brimful.assembly.formats.markdown import fenced
 from brimful.assembly.formats.plain import MAP, QUESTION, with_backslashes
 from brimful.assembly.formats.xml import as_text
@@ -22,19 +28,22 @@ from brimful.results import (
     ShownWindow,
     as_record,
 )
+from brimful.search.search import Sense
 from brimful.search.spelling import Correction
 from brimful.settings import FormatName
+from brimful.text.terms import QueryTerm, query_terms
 from brimful.windows.window import Cluster, Coherence, Window
 
 if TYPE_CHECKING:
-    from brimful.assembly.context import Condensed, Context, Match, Omitted
+    from brimful.assembly.context import Condensed, Context, Omitted
     from brimful.assembly.formats import Payload
 
-# ---- record: What does a context look like as JSON? The same record from every surface.
+_WORD_GAP_BYTES = 8  # at most, between the two terms of a compound word
+Message = dict[str, object]
 
 
 def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
-    """A context with its citations and its account; `prices` of how many that are left out, where it has them."""
+    """A context with its citations and its account as JSON values; `prices` adds the prices of omitted windows."""
     return {
         "question": context.question,
         "text": context.text,
@@ -50,35 +59,27 @@ def context_record(context: Context, *, prices: int = 0) -> dict[str, object]:
         "packing": context.packing,
         "truncated": context.truncated,
         "windows": [as_record(window) for window in _shown_windows(context)],
-        "clusters": [as_record(_cluster(each, context.windows)) for each in context.clusters],
+        "clusters": [as_record(_cluster(cluster, context.windows)) for cluster in context.clusters],
         "read": None if context.read is None else asdict(context.read),
         "relevance": None if context.relevance is None else asdict(context.relevance),
-        "digests": [_digest(digest) for digest in context.digests],
+        "digests": [_digest_record(digest) for digest in context.digests],
         "receipt": context.receipt.id if context.receipt else None,
         "corrections": corrections_record(context.corrections),
-        "omitted": [
-            _priced(as_record(_left_out(each)), each.enters_at if number < prices else None, is_priced=bool(prices))
-            for number, each in enumerate(context.omitted)
-        ],
+        "omitted": [_omitted_record(omitted, with_price=bool(prices)) for omitted in context.omitted],
     }
 
 
 def corrections_record(corrections: Iterable[Correction]) -> list[dict[str, object]]:
-    """Which words were searched for in place of others."""
-    return [as_record(_correction(each)) for each in corrections]
+    """The words that were searched for in addition to misspelt ones."""
+    return [as_record(_correction(correction)) for correction in corrections]
 
 
-def _correction(found: Correction) -> ShownCorrection:
-    word, term = (each.decode("utf-8", "replace") for each in (found.word, found.term))
-    return ShownCorrection(word, term, found.how, found.distance, found.weight)
+def _correction(correction: Correction) -> ShownCorrection:
+    word, term = (spelling.decode("utf-8", "replace") for spelling in (correction.word, correction.term))
+    return ShownCorrection(word, term, correction.how, correction.distance, correction.weight)
 
 
-def _priced(record: dict[str, object], price: int | None, *, is_priced: bool) -> dict[str, object]:
-    del record["enters_at"]
-    return {**record, "enters_at": price} if is_priced else record
-
-
-def _digest(digest: Condensed) -> dict[str, object]:
+def _digest_record(digest: Condensed) -> dict[str, object]:
     return {
         "path": digest.path,
         "model": digest.model,
@@ -88,7 +89,7 @@ def _digest(digest: Condensed) -> dict[str, object]:
                 "start": span.start,
                 "end": span.end,
                 "text": digest.document.text(span.start, span.end),
-                "sources": [[each.start, each.end] for each in sources],
+                "sources": [[source.start, source.end] for source in sources],
             }
             for span, sources in digest.sentences
         ],
@@ -97,16 +98,17 @@ def _digest(digest: Condensed) -> dict[str, object]:
 
 def _shown_windows(context: Context) -> list[ShownWindow]:
     """The windows of a context, with what its store said of them."""
-    about, windows = context.relevance, context.windows
+    relevance, windows = context.relevance, context.windows
+    in_windows = matches(windows, context.senses)
     origins, lengths = context.origins or [()] * len(windows), context.lengths or [None] * len(windows)
     return [
-        _window(*shown, filling=about is not None and about.is_filling(shown[0]))
-        for shown in zip(windows, context.matches, origins, lengths, strict=True)
+        _window(*shown, filling=relevance is not None and relevance.is_filling(shown[0]))
+        for shown in zip(windows, in_windows, origins, lengths, strict=True)
     ]
 
 
 def _window(
-    window: Window, matches: Iterable[Match], origins: tuple[str, ...], length: int | None, *, filling: bool
+    window: Window, in_window: Iterable[Match], origins: tuple[str, ...], length: int | None, *, filling: bool
 ) -> ShownWindow:
     best = min(window.hits, key=lambda hit: hit.order, default=None)
     return ShownWindow(
@@ -122,7 +124,7 @@ def _window(
         semantic=best.semantic if best else None,
         text=window.text,
         terms=tuple(sorted({term for hit in window.hits for term in hit.terms})),
-        matches=tuple(ShownMatch(*match) for match in matches),
+        matches=tuple(ShownMatch(*match) for match in in_window),
         coherence=_coherence(window.coherence),
         strategy=window.strategy,
         also_in=tuple(window.also_in),
@@ -130,34 +132,76 @@ def _window(
 
 
 def _coherence(coherence: Coherence) -> ShownCoherence:
-    parts = (ShownPart(each.name, each.value, each.weight, each.why) for each in coherence.parts)
+    parts = (ShownPart(part.name, part.value, part.weight, part.why) for part in coherence.parts)
     return ShownCoherence(coherence.score, tuple(parts))
 
 
 def _cluster(cluster: Cluster, windows: Sequence[Window]) -> ShownCluster:
-    """A cluster, whose windows are named by their number in the context."""
+    """A cluster, with its windows by their number in the context."""
     numbers = {window.id: number for number, window in enumerate(windows)}
     members = tuple(numbers[window.id] for window in cluster.windows)
     return ShownCluster(cluster.strategy, _coherence(cluster.coherence), members)
 
 
-def _left_out(omitted: Omitted) -> LeftOut:
-    window = omitted.window
-    reason, better = omitted.reason, omitted.duplicate_of
-    return LeftOut(window.path, window.start, window.end, window.score, reason, better, window.lines)
+def _omitted_record(omitted: Omitted, *, with_price: bool) -> dict[str, object]:
+    window, reason, better = omitted.window, omitted.reason, omitted.duplicate_of
+    record = as_record(
+        LeftOut(window.path, window.start, window.end, window.score, reason, better, window.lines, omitted.enters_at)
+    )
+    if not with_price:
+        del record["enters_at"]
+    return record
 
 
-# ---- sending: How is a context sent? As the arguments of the providers' own clients, with the question behind it.
-#
-# The budget covers the context alone, as it was counted. The system prompt, the question and what a provider adds
-# around messages belong to the reserves of the `Budget`; with `with_question` and `map_percent` the engine takes what
-# they cost from the room for the context, so that `Context.prompt` is within the budget.
+class Match(NamedTuple):
+    """Bytes of a document that match a word of the question."""
 
-Message = dict[str, object]
+    start: int
+    end: int
+    word: str
+
+
+def matches(windows: Sequence[Window], senses: Sequence[Sense]) -> tuple[tuple[Match, ...], ...]:
+    """The matches of all words in each window, in order, without overlaps; a whole word hides its parts.
+
+    >>> tea = Sense("tea", ((b"tea",), (b"teas",)))
+    >>> matches([Window("a.md", "Green teas.", 100), Window("b.md", "My tea.")], [tea])
+    ((Match(start=106, end=110, word='tea'),), (Match(start=3, end=6, word='tea'),))
+    """
+    terms = query_terms("\n".join(window.text for window in windows))  # no term contains a line's end
+    single = {form[0]: sense.word for sense in reversed(senses) for form in sense.forms if len(form) == 1}
+    pairs = {form: sense.word for sense in reversed(senses) for form in sense.forms if len(form) == 2}
+    places = [Match(term.start, term.end, single[term.term]) for term in terms if term.term in single]
+    places += _compounds([term for term in terms if not term.is_part], pairs)
+    begins = list(accumulate((window.end - window.start + 1 for window in windows), initial=0))
+    in_windows: list[list[Match]] = [[] for _ in windows]
+    for start, end, word in _without_overlaps(places):
+        number = bisect_right(begins, start) - 1
+        shift = windows[number].start - begins[number]
+        if end < begins[number + 1]:
+            in_windows[number].append(Match(start + shift, end + shift, word))
+    return tuple(map(tuple, in_windows))
+
+
+def _compounds(terms: Sequence[QueryTerm], pairs: Mapping[tuple[bytes, bytes], str]) -> Iterator[Match]:
+    if not pairs:
+        return
+    for first, second in pairwise(terms):
+        word = pairs.get((first.term, second.term))
+        if word is not None and second.start - first.end <= _WORD_GAP_BYTES:
+            yield Match(first.start, second.end, word)
+
+
+def _without_overlaps(places: Iterable[Match]) -> Iterator[Match]:
+    reached = 0
+    for place in sorted(places, key=lambda place: (place.start, -place.end, place.word)):
+        if place.start >= reached:
+            yield place
+            reached = place.end
 
 
 def question_part(format: FormatName, question: str) -> str:  # noqa: A002
-    """A question as it stands behind a context of that format.
+    """A question as it follows a context of a format.
 
     >>> question_part("xml", "Is 3 < 4?")
     '<question>Is 3 &lt; 4?</question>\\n'
@@ -172,7 +216,7 @@ def question_part(format: FormatName, question: str) -> str:  # noqa: A002
 
 
 def map_part(format: FormatName, drawn: str) -> str:  # noqa: A002
-    """A map of the corpus as it stands before a context of that format; its names are not to be taken for headers."""
+    """A map of the corpus as it precedes a context of a format, escaped so that no line looks like a header."""
     if format == "xml":
         return f"<map>\n{as_text(drawn)}</map>\n"
     if format == "json":
@@ -183,7 +227,7 @@ def map_part(format: FormatName, drawn: str) -> str:  # noqa: A002
 
 
 def prompt_of(context: Context) -> Payload:
-    """Map, context and question in one, as far as they were asked for."""
+    """Map, context and question together, if the budget covers map or question."""
     form = context.format
     question = context.question if context.with_question else None
     if question is None and context.map_text is None:
@@ -201,140 +245,33 @@ def prompt_of(context: Context) -> Payload:
 
 
 def openai_messages(context: Context, *, system: str | None, question: str | None) -> list[Message]:
-    """An optional system message, then one user message: the text as it was counted, an empty line, the question."""
+    """An optional system message, then a user message of the counted text, an empty line and the question."""
     if context.format == "anthropic":
         raise FormatError("this context was counted as blocks for Anthropic; ask with format='messages' for this shape")
-    asked = _question(context, question)
-    gap = "" if not (context.text and asked) else "\n" if context.text.endswith("\n") else "\n\n"
-    content = f"{context.text}{gap}{asked}"
+    question = _question(context, question)
+    gap = "" if not (context.text and question) else "\n" if context.text.endswith("\n") else "\n\n"
+    content = f"{context.text}{gap}{question}"
     messages: list[Message] = [] if system is None else [{"role": "system", "content": system}]
     return [*messages, {"role": "user", "content": content}]
 
 
 def anthropic_arguments(context: Context, *, system: str | None, question: str | None) -> dict[str, object]:
-    """`messages` with one search result a document, citations enabled, then the question; `system` if there is one."""
+    """`messages` with one search result per document, citations enabled, then the question; `system` if given."""
     if context.format != "anthropic":
         raise FormatError(
             f"this context was counted as {context.format}, which search result blocks may exceed; "
             "ask with format='anthropic'"
         )
-    asked = _question(context, question)
+    question = _question(context, question)
     assert isinstance(context.payload, list)
-    blocks = [*context.payload, *([{"type": "text", "text": asked}] if asked else [])]
+    blocks = [*context.payload, *([{"type": "text", "text": question}] if question else [])]
     messages = [{"role": "user", "content": blocks}]
     return {"messages": messages} if system is None else {"system": system, "messages": messages}
 
 
 def _question(context: Context, question: str | None) -> str:
-    """The one given, or the context's own; an empty one leaves it out."""
-    asked = context.question or "" if question is None else question
-    if not context.text and not asked:
+    """The question to send: this one, or the one that was asked."""
+    text = context.question or "" if question is None else question
+    if not context.text and not text:
         raise InputError("there is nothing to send: the context is empty and no question is given")
-    return asked
-
-
-# ---- html: What does a context look like in a notebook? One piece of HTML that needs nothing and runs nothing.
-#
-# A bar shows where the tokens of the budget went; below it stand the windows in reading order, each with its citation,
-# and what was left out. Text of documents is escaped and stays in `<pre>`, where notebooks typeset no formulas.
-
-SHOWN_OMISSIONS = 20
-_BOX = "font:13px/1.5 system-ui,sans-serif;max-width:60em;border:1px solid rgba(128,128,128,.35);border-radius:6px;"
-_PRE = (
-    "margin:4px 0 0;padding:6px 8px;max-height:22em;overflow-y:auto;white-space:pre-wrap;overflow-wrap:anywhere;"
-    "unicode-bidi:isolate;font:12px/1.45 ui-monospace,monospace;background:rgba(128,128,128,.1);color:inherit;"
-    "border-radius:4px;"
-)
-_QUIET = "opacity:.75;"
-_KEY = "display:inline-block;width:9px;height:9px;border-radius:2px;"
-_COLOURS = {"reserved": "#8a8f98", "markup": "#c9822b", "content": "#2f7fc1", "free": "rgba(128,128,128,.18)"}
-
-
-def shares(context: Context) -> dict[str, int]:
-    """Where a budget's tokens went: reserves, headers and other markup, what the windows say, what is free."""
-    account = context.account
-    return {
-        "reserved": context.budget.reserved,
-        "markup": account.headers + account.seams + account.markers,
-        "content": account.content + account.digests,
-        "free": account.free,
-    }
-
-
-def context_html(context: Context) -> str:
-    """The whole, as one `<div>`."""
-    parts = [_head(context), _bar(context), *map(_window_html, context.windows)]
-    if not context.windows:
-        parts.append(f'<div style="{_QUIET}">Nothing was found, or nothing fits.</div>')
-    if context.omitted:
-        parts.append(_omissions(context.omitted))
-    inside = "".join(parts)
-    return f'<div class="tex2jax_ignore mathjax_ignore" style="{_BOX}padding:10px 12px;">{inside}</div>'
-
-
-def escape(text: str) -> str:
-    """As HTML shows it; the module is loaded by whoever shows HTML, since it brings a table of all entities."""
-    import html
-
-    return html.escape(text)
-
-
-def _head(context: Context) -> str:
-    about = "" if context.question is None else f"<b><bdi>{escape(context.question)}</bdi></b><br>"
-    count = "" if context.exact else "about "
-    numbers = (
-        f"{count}{context.tokens} of {context.budget.available} tokens ({escape(context.model)}), "
-        f"{_number(len(context.windows), 'window')} of {_number(len({w.path for w in context.windows}), 'document')}"
-    )
-    changed = ", ".join(
-        f"{each.word.decode('utf-8', 'replace')} → {each.term.decode('utf-8', 'replace')}"
-        for each in context.corrections
-    )
-    corrected = f'<br><span style="{_QUIET}">searched as well: <bdi>{escape(changed)}</bdi></span>' if changed else ""
-    return f"<div>{about}{numbers}{corrected}</div>"
-
-
-def _bar(context: Context) -> str:
-    parts, legend = [], []
-    for name, tokens in shares(context).items():
-        if tokens:
-            colour = _COLOURS[name]
-            parts.append(f'<span title="{name}: {tokens}" style="flex:{tokens} 1 0;background:{colour};"></span>')
-            key = f'<span style="{_KEY}background:{colour};"></span>'
-            legend.append(f'<span style="margin-right:12px;">{key} {name} {tokens}</span>')
-    said = ", ".join(f"{name} {tokens}" for name, tokens in shares(context).items())
-    frame = "display:flex;height:12px;margin:6px 0 2px;border-radius:3px;overflow:hidden;"
-    return (
-        f'<div role="img" aria-label="tokens: {said}" style="{frame}">{"".join(parts)}</div>'
-        f'<div style="font-size:12px;{_QUIET}">{"".join(legend)}</div>'
-    )
-
-
-def _window_html(window: Window) -> str:
-    before, after = ("… " if window.cut_start else ""), (" …" if window.cut_end else "")
-    seams = "".join(f"{escape(seam.text)}\n" for seam in window.seams)
-    above = f'<span style="{_QUIET}">{seams}</span>' if seams else ""
-    return (
-        f'<div style="margin-top:10px;">{_citation(window)}'
-        f'<pre style="{_PRE}">\n{above}{before}{escape(window.text)}{after}</pre></div>'
-    )
-
-
-def _citation(window: Window) -> str:
-    first, last = window.lines or (0, 0)
-    lines = "" if not first else f"line {first}" if first == last else f"lines {first}–{last}"
-    where = ", ".join(filter(None, (lines, f"bytes {window.start}–{window.end}", f"score {window.score:.3f}")))
-    name = f"<b>{escape(safe_name(window.path))}</b>"
-    return f'<bdi>{name}</bdi> <span style="{_QUIET}">{where}</span>'
-
-
-def _omissions(omitted: tuple[Omitted, ...]) -> str:
-    rows = [f"<li>{_citation(each.window)} ({escape(each.reason)})</li>" for each in omitted[:SHOWN_OMISSIONS]]
-    if len(omitted) > SHOWN_OMISSIONS:
-        rows.append(f"<li>and {len(omitted) - SHOWN_OMISSIONS} more</li>")
-    listed = f'<ul style="margin:4px 0 0;padding-left:20px;">{"".join(rows)}</ul>'
-    return f'<details style="margin-top:10px;"><summary>{len(omitted)} left out</summary>{listed}</details>'
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return text

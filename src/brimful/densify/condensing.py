@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from brimful.asking import Asked
-from brimful.assembly.context import DIGEST_PREFIX, Condensed, Context, Omitted, Said
+from brimful.assembly.context import DIGEST_PREFIX, Condensed, Context, DigestSentence, Omitted
 from brimful.assembly.formats import form_for
 from brimful.budget import Budget, budget_of
 from brimful.densify.densify import densify
@@ -146,7 +146,9 @@ def _document(rest: Rest, digest: Digest, taken: Callable[[str], object]) -> Con
         start = content.find(raw, at)
         if raw and start >= 0:
             at = start + len(raw)
-            said.append(Said(Span(start, at), tuple(merge_spans(span for _, span in rest.placed(sentence.sources)))))
+            said.append(
+                DigestSentence(Span(start, at), tuple(merge_spans(span for _, span in rest.placed(sentence.sources))))
+            )
     return Condensed(digest.document(path), rest.path, digest.model, tuple(said))
 
 
@@ -256,7 +258,7 @@ class _Prepared:
         """The context again in the whole budget, with digests after what was in it already, without prices."""
         base = self.base
         if not self.left:
-            return base.without_prices()
+            return base
         ceiling = math.nextafter(min((window.score for window in base.windows), default=0.0), -math.inf)
         added: list[Window] = []
         made: list[Condensed] = []
@@ -276,7 +278,7 @@ class _Prepared:
             truncated=base.truncated or context.truncated,
             trimmed=tuple(dict.fromkeys([*context.trimmed, *(each for each in base.trimmed if each in ids)])),
             omitted=_omitted(base, context, self.left),
-        ).without_prices()
+        )
 
 
 def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:
