@@ -44,7 +44,7 @@ import brimful
 from brimful.documents.skips import SourceSettings
 with brimful.open(sys.argv[1]) as engine:
     for folder in sys.argv[2:]:
-        engine.add(folder, settings=SourceSettings(workers=1))
+        engine.add(folder, settings=SourceSettings())
 """
 
 

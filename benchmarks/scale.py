@@ -70,7 +70,7 @@ def one(megabytes: float, count: int) -> Measured:
         place = scratch / "store.db"
         started = time.process_time()
         with brimful.open(place) as engine:
-            engine.add(scratch / "all", settings=SourceSettings(workers=1))
+            engine.add(scratch / "all", settings=SourceSettings())
         index_cpu = time.process_time() - started
         asked = [each for kind in questions(scratch / "all", count).values() for each in kind]
         memory = _memory(place, asked)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brimful.documents.encodings import converted, decode, rule_of
+from brimful.documents.encodings import converted, decode, encoding_of
 
 TEXT = "Zürich – naïve café, déjà vu.\r\n" * 3
 ENCODINGS = "utf-8 utf-8-sig utf-16 utf-16-le utf-16-be utf-32 utf-32-le cp1252 koi8-r gbk shift_jis euc_jp hz".split()
@@ -28,10 +28,9 @@ def pieces(raw, size):
 @example(b"\x80\x80a\x80", 1, None)
 def test_blocks_are_read_as_the_whole_is(raw, size, encoding):
     """Rule, escapes and text are those of `decode`, wherever the blocks are cut and whatever encoding is named."""
-    whole = decode(raw, encoding=encoding)
-    rule = rule_of(lambda: pieces(raw, size), encoding=encoding)
-    assert (rule.name, rule.escaped, rule.size) == (whole.rule, whole.escaped, len(raw))
-    assert b"".join(converted(pieces(raw, size), rule.name)) == whole.content
+    content, chosen = decode(raw, encoding=encoding)
+    assert encoding_of(lambda: pieces(raw, size), encoding=encoding) == chosen
+    assert b"".join(converted(pieces(raw, size), chosen.rule)) == content
 
 
 @pytest.mark.parametrize("rule", ["utf-8", "utf-16-le", "windows-1252", "bytes"])

@@ -33,7 +33,7 @@ EXTENSIONS = "txt md html pdf docx pptx xlsx epub ipynb eml mbox json jsonl csv 
 )
 def test_text_is_stored_as_it_is(path: str, raw: bytes, kind: str, language: str) -> None:
     """Prose, code and data in UTF-8 keep their bytes, so that a citation is a place in the file."""
-    assert load(path, raw) == [Loaded(path, raw, kind, language, "utf-8", is_verbatim=True)]  # type: ignore[arg-type]
+    assert load(path, raw) == [Loaded(path, raw, kind, language, "utf-8")]  # type: ignore[arg-type]
 
 
 def test_other_encodings_are_converted_and_named() -> None:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.documents.skips import IgnoreRules, Skipped, SourceSettings
+from brimful.documents.ignores import IgnoreRules
+from brimful.documents.skips import Skipped, SourceSettings
 from brimful.documents.sources import Found, root_of, walk
 from brimful.errors import BrimfulError
 

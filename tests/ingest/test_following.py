@@ -7,8 +7,8 @@ import pytest
 
 from brimful.documents import reading
 from brimful.errors import DocumentError, StoreBusyError
-from brimful.ingest import folders
-from brimful.ingest.folders import watch_into
+from brimful.ingest import watching
+from brimful.ingest.watching import watch_into
 from brimful.store.sqlite import SqliteStore
 
 
@@ -109,7 +109,7 @@ def test_a_busy_store_is_tried_again(tmp_path, monkeypatch):
     """While another process writes, the change waits; it is not lost."""
     folder = tmp_path / "notes"
     folder.mkdir()
-    real, busy = folders.ingest, []
+    real, busy = watching.ingest, []
 
     def ingest(*arguments, **options):
         if (folder / "a.md").exists() and len(busy) < 2:
@@ -117,7 +117,7 @@ def test_a_busy_store_is_tried_again(tmp_path, monkeypatch):
             raise StoreBusyError("busy")
         return real(*arguments, **options)
 
-    monkeypatch.setattr(folders, "ingest", ingest)
+    monkeypatch.setattr(watching, "ingest", ingest)
     with follow(tmp_path / "store.db", folder) as thread:
         (folder / "a.md").write_text("tea\n")
         thread.until(lambda reports: total(reports, "added") == 1)

@@ -53,7 +53,7 @@ def test_a_folder_is_added_and_skips_are_listed(store, folder):
 def test_adding_again_costs_a_stat(store, folder, monkeypatch):
     """Unchanged files are not opened."""
     ingest(store, folder)
-    monkeypatch.setattr("brimful.ingest.workers.load_file", lambda *_, **__: pytest.fail("opened"))
+    monkeypatch.setattr("brimful.ingest.batches.load_file", lambda *_, **__: pytest.fail("opened"))
     report = ingest(store, folder)
     assert (report.added, report.changed, report.unchanged) == (0, 0, 2)
 
@@ -75,7 +75,7 @@ def test_a_renamed_file_keeps_its_content(store, folder, tmp_path, monkeypatch):
     ingest(store, folder)
     (folder / "tea.md").rename(folder / "deep" / "green.md")
     with monkeypatch.context() as patched:
-        patched.setattr("brimful.ingest.workers.load_file", lambda *_, **__: pytest.fail("opened"))
+        patched.setattr("brimful.ingest.batches.load_file", lambda *_, **__: pytest.fail("opened"))
         report = ingest(store, folder)
     assert (report.renamed, report.added, report.removed) == (1, 0, 0)
     assert paths(store) == ["notes/deep/green.md", "notes/deep/pot.py"]

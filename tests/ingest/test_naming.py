@@ -248,7 +248,7 @@ def test_a_file_that_moves_keeps_its_folder(disk, store, monkeypatch):
     """A renamed file is called by the same folder, and not read again."""
     ingest(store, disk / "work/docs", label="handbook")
     (disk / "work/docs/tea.md").rename(disk / "work/docs/deep/green.md")
-    monkeypatch.setattr("brimful.ingest.workers.load_file", lambda *_, **__: pytest.fail("opened"))
+    monkeypatch.setattr("brimful.ingest.batches.load_file", lambda *_, **__: pytest.fail("opened"))
     assert ingest(store, disk / "work/docs").files == [("renamed", "handbook/deep/green.md")]
     assert names(store) == ["handbook/deep/green.md", "handbook/deep/pot.py"]
 

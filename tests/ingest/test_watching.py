@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brimful.ingest.folders import changes
+from brimful.ingest.watching import changes
 
 
 @contextmanager

@@ -22,10 +22,10 @@ import pytest
 import brimful
 from brimful.densify.plan import squeeze
 from brimful.densify.wording import shown
+from brimful.documents.ignores import IgnoreRules
 from brimful.documents.loaders.html import read_page
 from brimful.documents.loaders.office import _tidy
 from brimful.documents.secrets import secret_in
-from brimful.documents.skips import IgnoreRules
 from tests.properties.growth import growth, seconds
 
 BOUND = 40

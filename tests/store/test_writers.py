@@ -20,7 +20,7 @@ FILES = 12
 ADDING = """
 import sys
 from pathlib import Path
-from brimful.ingest import workers as batches
+from brimful.ingest import batches
 from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
 batches.SEGMENT_BYTES = 300  # a commit for every file or two

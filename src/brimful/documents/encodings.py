@@ -1,63 +1,45 @@
-"""Which text do bytes mean, few or more than can be held?"""
+"""Which text do bytes mean, few or more than can be held in memory?
+
+The first rule that fits decides, and its name is kept with the document; docs/loaders.md lists them in order.
+Nothing is replaced: `encode_back` gives the file's bytes again for every rule.
+"""
 
 from __future__ import annotations
 
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from blake3 import blake3
-
-from brimful.native import runs as kernels
-
-# ---- encodings: Which text do these bytes mean?
-#
-# The first rule that fits decides, and its name is kept with the document; docs/loaders.md lists them in order.
-# Nothing is ever replaced: `encode_back` gives the file's bytes again for every rule.
 
 SNIFF_BYTES = 8_192
 _BLOCK = 1_048_576
 _VERBATIM = ("utf-8", "utf-8-bom")
-MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_MARKS = tuple(mark for mark, _ in MARKS)
-_ANY_MARK = (codecs.BOM_UTF8, *_MARKS)
-_decoder = codecs.getincrementaldecoder("utf-8")
+_MARKS = {
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+}
 _CONTROLS = bytes(sorted({*range(32), 127} - set(b"\t\n\v\f\r\b\x1b")))
 _SHORTEST_PATTERN = 8  # bytes; two letters with zeros between them prove nothing
 _BINARY_SHARE = 10  # one control byte in ten makes a file binary
-# Signatures that no text has; formats that begin with plain letters show by their control bytes.
-_MAGIC = (
-    b"\x89PNG\r\n",
-    b"\xff\xd8\xff",
-    b"PK\x03\x04",
-    b"PK\x05\x06",
-    b"\x1f\x8b",
-    b"\xfd7zXZ\0",
-    b"7z\xbc\xaf",
-    b"\x28\xb5\x2f\xfd",
-    b"\x7fELF",
-    b"MZ\x90",
-    b"\xca\xfe\xba\xbe",
-    b"\xcf\xfa\xed\xfe",
-    b"SQLite format 3\0",
-    b"\0asm",
-    b"%PDF-",
-    b"\xd0\xcf\x11\xe0",
-    b"\x93NUMPY",
+_MAGIC = tuple(
+    map(
+        bytes.fromhex,
+        "89504e470d0a ffd8ff 504b0304 504b0506 1f8b fd377a585a00 377abcaf 28b52ffd 7f454c46 4d5a90 cafebabe cffaedfe "
+        "53514c69746520666f726d6174203300 0061736d 255044462d d0cf11e0 934e554d5059".split(),
+    )
 )
-# Codecs that stand for a way of writing text down; zlib, punycode and the like do not.
+"""PNG, JPEG, zip, gzip, xz, 7z, Zstandard, ELF, Windows, Java, Mach-O, SQLite, WebAssembly, PDF, OLE, NumPy."""
+# Codecs for text, unlike zlib, punycode and so on.
 _TEXT_CODECS = re.compile(
     r"ascii|utf-(?:8|8-sig|16|16-le|16-be|32|32-le|32-be)|iso8859-\d+|iso2022_\w+|cp\d+|koi8-\w|gb2312|gbk|gb18030|hz"
     r"|big5|big5hkscs|shift_jis(?:_2004|x0213)?|euc_\w+|johab|mac-\w+|ptcp154|tis-620|kz1048"
 )
 
-# Rule "bytes": a byte that is no UTF-8 becomes a private-use character of its own, U+10F880 to U+10F8FF.
+# Rule "bytes": a byte that is no UTF-8 becomes a private-use character, U+10F880 to U+10F8FF.
 # The characters of that range, should a file have them, count as invalid, so that the way back is unique.
 _ESCAPE = 0x10F800
 _TO_ESCAPES = {0xDC00 + byte: _ESCAPE + byte for byte in range(0x80, 0x100)} | {
@@ -69,42 +51,38 @@ _INVALID = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
 
 
+Source = Callable[[], Iterable[bytes]]
+"""Called for every pass over the bytes; gives them in blocks."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Decoded:
-    """Text as valid UTF-8, the rule that made it, and whether it is the file's own bytes."""
+class Encoding:
+    """The rule for some bytes, their number, and how many of them rule "bytes" escapes."""
 
-    content: bytes = field(repr=False)
     rule: str
-    is_verbatim: bool
-    escaped: int = 0  # bytes that rule "bytes" had to escape
+    size: int
+    escaped: int = 0
 
 
-def decode(raw: bytes, *, encoding: str | None = None) -> _Decoded:
-    """Apply the rules above; every input has a result.
+def decode(raw: bytes, *, encoding: str | None = None) -> tuple[bytes, Encoding]:
+    """Text as UTF-8, and the rule that made it; every input has a result.
 
-    >>> decode("naïve".encode())
-    _Decoded(rule='utf-8', is_verbatim=True, escaped=0)
-    >>> decode("naïve".encode("latin-1")).content.decode()
+    >>> decode("naïve".encode("latin-1"))[0].decode()
     'naïve'
     """
-    if encoding is None and _is_plain(raw):  # what nearly every file is, and rule_of would say
-        return _Decoded(raw, "utf-8", True)  # noqa: FBT003
-    rule = rule_of(lambda: (raw,), encoding=encoding)
-    content = b"".join(converted((raw,), rule.name))
-    return _Decoded(content, rule.name, rule.name in _VERBATIM, rule.escaped)
+    chosen = encoding_of(lambda: (raw,), encoding=encoding)
+    return b"".join(converted((raw,), chosen.rule)), chosen
 
 
-def _is_plain(raw: bytes) -> bool:
-    """Whether bytes are UTF-8 without a mark, and no zeros at the beginning could stand for anything else."""
-    if raw.startswith(_ANY_MARK) or b"\0" in raw[:SNIFF_BYTES]:
-        return False
-    return raw.isascii() or kernels.is_utf8(raw)
+def is_verbatim(rule: str) -> bool:
+    """Whether a rule keeps the file's bytes."""
+    return rule in _VERBATIM
 
 
 def encode_back(content: bytes, rule: str) -> bytes:
     """The file's bytes that `decode` turned into `content` by `rule`.
 
-    >>> encode_back(decode(b"caf\\xe9").content, "windows-1252")
+    >>> encode_back(decode(b"caf\\xe9")[0], "windows-1252")
     b'caf\\xe9'
     """
     if rule in _VERBATIM:
@@ -113,17 +91,8 @@ def encode_back(content: bytes, rule: str) -> bytes:
     if rule == "bytes":
         return text.translate(_FROM_ESCAPES).encode("utf-8", "surrogateescape")
     name = rule.removesuffix("-bom")
-    mark = next((mark for mark, known in MARKS if known == name), b"") if rule.endswith("-bom") else b""
+    mark = _MARKS[name] if rule.endswith("-bom") else b""
     return mark + text.encode(name)
-
-
-def is_utf8(blocks: Iterable[bytes]) -> bool:
-    """Whether the blocks, taken together, are valid UTF-8; memory stays that of one block.
-
-    >>> is_utf8([b"caf\\xc3", b"\\xa9"])
-    True
-    """
-    return _first_pass(blocks)[2]
 
 
 def looks_binary(head: bytes) -> bool:
@@ -137,13 +106,13 @@ def looks_binary(head: bytes) -> bool:
     head = head[:SNIFF_BYTES]
     if head.startswith(_MAGIC):
         return True
-    if head.startswith(_MARKS) or _zero_pattern(head, len(head) & ~3):
+    if head.startswith(tuple(_MARKS.values())) or _zero_pattern(head, len(head) & ~3):
         return False
     return (len(head) - len(head.translate(None, _CONTROLS))) * _BINARY_SHARE > len(head)
 
 
 def _text_codec(encoding: str) -> str | None:
-    """The name of a codec that stands for text, other than UTF-8 itself.
+    """The name of a codec for text, other than UTF-8.
 
     >>> _text_codec("latin-1"), _text_codec("rot13"), _text_codec("nonsense")
     ('iso8859-1', None, None)
@@ -156,7 +125,7 @@ def _text_codec(encoding: str) -> str | None:
 
 
 def _zero_pattern(head: bytes, size: int) -> str | None:
-    """UTF-16 or UTF-32 without a mark, by where the zeros of its Latin letters stand in its first bytes."""
+    """UTF-16 or UTF-32 without a mark, by the places of zeros among its first bytes."""
     head = head[: min(size, SNIFF_BYTES)]
     if size < _SHORTEST_PATTERN or b"\0" not in head:
         return None
@@ -175,39 +144,26 @@ def _zero_pattern(head: bytes, size: int) -> str | None:
     return None
 
 
-Source = Callable[[], Iterable[bytes]]
-"""Called for every pass over the bytes; gives them in blocks."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """The rule for a source, how many bytes it holds, and how many of them rule "bytes" has to escape."""
-
-    name: str
-    size: int
-    escaped: int = 0
-
-
-def rule_of(source: Source, *, encoding: str | None = None) -> _Rule:
+def encoding_of(source: Source, *, encoding: str | None = None) -> Encoding:
     """The first of the rules above that fits: one pass over the bytes for UTF-8, a few for the others.
 
-    >>> rule_of(lambda: [b"caf", b"\\xe9"]), rule_of(lambda: [b"caf\\xc3", b"\\xa9"])
-    (_Rule(name='windows-1252', size=4, escaped=0), _Rule(name='utf-8', size=5, escaped=0))
+    >>> encoding_of(lambda: [b"caf", b"\\xe9"]), encoding_of(lambda: [b"caf\\xc3", b"\\xa9"])
+    (Encoding(rule='windows-1252', size=4, escaped=0), Encoding(rule='utf-8', size=5, escaped=0))
     """
     head, size, is_valid = _first_pass(source())
     named = _named_rule(source, encoding) if encoding is not None else None
     if named is not None:
-        return _Rule(named, size)
+        return Encoding(named, size)
     if head.startswith(codecs.BOM_UTF8) and is_valid:
-        return _Rule("utf-8-bom", size)
-    for mark, name in MARKS:
+        return Encoding("utf-8-bom", size)
+    for name, mark in _MARKS.items():
         if head.startswith(mark) and _fits(_without(source(), len(mark)), name):
-            return _Rule(f"{name}-bom", size)
+            return Encoding(f"{name}-bom", size)
     pattern = _zero_pattern(head, size)
     if pattern and _fits(source(), pattern):
-        return _Rule(pattern, size)
+        return Encoding(pattern, size)
     if is_valid:
-        return _Rule("utf-8", size)
+        return Encoding("utf-8", size)
     return _single_byte_rule(source, size)
 
 
@@ -225,14 +181,14 @@ def converted(blocks: Iterable[bytes], rule: str) -> Iterator[bytes]:
             yield text.translate(_TO_ESCAPES).encode()
         return
     name = rule.removesuffix("-bom")
-    mark = next((mark for mark, known in MARKS if known == name), b"") if rule.endswith("-bom") else b""
+    mark = _MARKS[name] if rule.endswith("-bom") else b""
     for text in _decoded(_without(blocks, len(mark)), name):
         yield text.encode()
 
 
 def _first_pass(blocks: Iterable[bytes]) -> tuple[bytes, int, bool]:
     """The first bytes, the size, and whether all is UTF-8; read to the end, which says whether the file holds still."""
-    head, size, is_valid, decoder = b"", 0, True, _decoder()
+    head, size, is_valid, decoder = b"", 0, True, codecs.getincrementaldecoder("utf-8")()
     for block in blocks:
         head += block[: SNIFF_BYTES - len(head)]
         size += len(block)
@@ -269,52 +225,52 @@ def _fits(blocks: Iterable[bytes], name: str) -> bool:
 
 
 def _named_rule(source: Source, encoding: str) -> str | None:
-    """The rule for an encoding that the caller names, if it fits and leads back to the same bytes."""
+    """The rule for an encoding that the caller names, if it fits and leads back to these bytes."""
     name = _text_codec(encoding)
     if name is None:
         return None
-    before, text_hash, back = blake3(), blake3(), blake3()
+    raw_hash, text_hash, back_hash = blake3(), blake3(), blake3()
     encoder = codecs.getincrementalencoder(name)()
 
-    def noted(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    def hashed(blocks: Iterable[bytes]) -> Iterator[bytes]:
         for block in blocks:
-            before.update(block)
+            raw_hash.update(block)
             yield block
 
     try:
-        for text in _decoded(noted(source()), name):
+        for text in _decoded(hashed(source()), name):
             text_hash.update(text.encode())
-            back.update(encoder.encode(text))
-        back.update(encoder.encode("", final=True))
+            back_hash.update(encoder.encode(text))
+        back_hash.update(encoder.encode("", final=True))
     except UnicodeError:
         return None
-    if text_hash.digest() == before.digest():
+    if text_hash.digest() == raw_hash.digest():
         return "utf-8"
-    return name if back.digest() == before.digest() else None
+    return name if back_hash.digest() == raw_hash.digest() else None
 
 
-def _single_byte_rule(source: Source, size: int) -> _Rule:
+def _single_byte_rule(source: Source, size: int) -> Encoding:
     invalid = beyond = 0
     for text in _decoded(source(), "utf-8", errors="surrogateescape"):
         invalid += len(_INVALID.findall(text))
         beyond += len(_BEYOND_ASCII.findall(text))
     if beyond <= invalid and _is_western(source()) and _fits(source(), "cp1252"):
-        return _Rule("windows-1252", size)
-    return _Rule("bytes", size, invalid)
+        return Encoding("windows-1252", size)
+    return Encoding("bytes", size, invalid)
 
 
 def _is_western(blocks: Iterable[bytes]) -> bool:
     """Accents stand alone in western words, without control bytes; Cyrillic, Greek or Chinese bytes come in runs."""
     runs = high = 0
-    before = b""
+    last = b""
     for block in blocks:
         if len(block) != len(block.translate(None, _CONTROLS)):
             return False
-        found = _HIGH.findall(block)
-        joined = bool(found) and block[0] >= 0x80 and before[-1:] >= b"\x80"
-        runs += len(found) - joined
-        high += sum(map(len, found))
-        before = block or before
+        in_block = _HIGH.findall(block)
+        is_joined = bool(in_block) and block[0] >= 0x80 and last[-1:] >= b"\x80"
+        runs += len(in_block) - is_joined
+        high += sum(map(len, in_block))
+        last = block or last
     return (high - runs) * 4 <= high
 
 

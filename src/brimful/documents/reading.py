@@ -1,21 +1,22 @@
-"""How is a file read safely while others may write it, and a text of any size without being held?"""
+"""How is a file read safely while others may write it, and a text of any size without being held in memory?"""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import BinaryIO
 
 from blake3 import blake3
 
 from brimful.documents.documents import check_path, check_time
-from brimful.documents.encodings import Source, converted, rule_of
+from brimful.documents.encodings import Source, converted
+from brimful.documents.remote import is_remote, opened
 from brimful.documents.skips import Refusal, Skipped, SourceSettings
-from brimful.documents.sources import Found, is_remote, opened_elsewhere, stat_of
-from brimful.outline.kinds import Kind, kind_of
+from brimful.documents.sources import Found, stat_of
+from brimful.outline.kinds import Kind
 
 BLOCK_BYTES = 1_048_576
 """No single read is larger (085b §4)."""
@@ -57,13 +58,13 @@ def read_blocks(
         return
     descriptor = _descriptor(found.location)
     try:
-        before = _stat_of(descriptor, found)
-        left = before[0]
-        check(left)
-        while left and (block := os.read(descriptor, min(left, block_bytes))):
-            left -= len(block)
+        before = _checked_stat(descriptor, found)
+        remaining = before[0]
+        check(remaining)
+        while remaining and (block := os.read(descriptor, min(remaining, block_bytes))):
+            remaining -= len(block)
             yield block
-        if left or stat_of(os.fstat(descriptor)) != before:
+        if remaining or stat_of(os.fstat(descriptor)) != before:
             raise _changing()
     except OSError as error:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
@@ -74,16 +75,16 @@ def read_blocks(
 def _fetched_blocks(found: Found, block_bytes: int, check: Callable[[int], None]) -> Iterator[bytes]:
     """The blocks of a file that fsspec opens."""
     check(found.size)
-    files, path = opened_elsewhere(found.location)
-    left = found.size
+    files, path = opened(found.location)
+    remaining = found.size
     try:
         with files.open(path, "rb") as stream:
             while block := stream.read(block_bytes):
-                left -= len(block)
+                remaining -= len(block)
                 yield block
-    except Exception as error:  # each kind of place has errors of its own
+    except Exception as error:  # every kind of file system has its errors
         raise Refusal("unreadable", f"{type(error).__name__}: {error}"[:200]) from error
-    if left:
+    if remaining:
         raise _changing()
 
 
@@ -92,7 +93,7 @@ def _changing() -> Refusal:
 
 
 def stream_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """What a stream gives, in blocks; a pipe that breaks is a Refusal."""
+    """A stream in blocks; a pipe that breaks is a Refusal."""
     try:
         while block := stream.read(BLOCK_BYTES):
             yield block
@@ -110,37 +111,29 @@ def _descriptor(name: str) -> int:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
 
 
-def _stat_of(descriptor: int, found: Found) -> tuple[int, int, int, int]:
-    """What a stat says of an open file that is a regular one, and the one that was found, or lies where that lay."""
+def _checked_stat(descriptor: int, found: Found) -> tuple[int, int, int, int]:
+    """The stat of an open file, if it is a regular one, and that of the walk or in its place."""
     status = os.fstat(descriptor)
-    is_found = stat_of(status) == found[2:]
-    if not is_found and not _lies_at(descriptor, found.location):  # another file: is there a link on the way?
-        raise Refusal("outside", _MOVED)
+    if stat_of(status) != found[2:]:  # another file: is there a link on the way?
+        place = Path(found.location)
+        if os.path.realpath(place) != found.location or not os.path.samestat(status, place.stat()):
+            raise Refusal("outside", _MOVED)
     if not stat.S_ISREG(status.st_mode):
         raise Refusal("special", "no longer a regular file")
     return stat_of(status)
 
 
-def _lies_at(descriptor: int, name: str) -> bool:
-    """Whether an open file lies in this very place, with no link on the way; Linux says so in one call."""
-    with suppress(OSError):
-        if os.readlink(f"/proc/self/fd/{descriptor}") == name:  # noqa: PTH115  (a Path takes longer than the call)
-            return True
-    return os.path.realpath(name) == name
-
-
-# ---- streaming: How does a text of any size become a document without being held?
-#
-# The encoding is found in a first pass over the source, the hashes are taken in a second, and a last one writes the
-# text into the store and compares: a text that differs between passes is refused as changing.
-
 LONG_BYTES = 8 << 20
-"""A text above this is read block by block; below it, holding it costs less than reading it three times."""
+"""A longer text is read block by block; holding a shorter one costs less than reading it three times."""
 
 
 @dataclass(frozen=True, slots=True)
 class LongDocument:
-    """A document whose content is read when it is needed; `content_hash` says what it must then be."""
+    """A document whose content is read block by block whenever it is needed.
+
+    A first pass over the source finds the encoding, a second the hashes; every later one is compared with
+    `content_hash`, and a text that differs is refused as changing.
+    """
 
     path: str
     time: int | None
@@ -166,12 +159,12 @@ class LongDocument:
         """Hash a text; the document is the one that `Document(path, content)` would be."""
         name = check_path(path)
         check_time(time, where=path)
-        named, plain, length = blake3(len(name).to_bytes(8, "big") + name), blake3(), 0
+        id_hash, content_hash, length = blake3(len(name).to_bytes(8, "big") + name), blake3(), 0
         for block in converted(source(), rule):
-            named.update(block)
-            plain.update(block)
+            id_hash.update(block)
+            content_hash.update(block)
             length += len(block)
-        return cls(path, time, kind, language, rule, named.hexdigest(), plain.digest(), length, source)
+        return cls(path, time, kind, language, rule, id_hash.hexdigest(), content_hash.digest(), length, source)
 
     def blocks(self) -> Iterator[bytes]:
         """The text as UTF-8; a Refusal at the end if it is not what was hashed."""
@@ -184,43 +177,3 @@ class LongDocument:
 
     def __len__(self) -> int:
         return self.length
-
-
-def streamed(
-    path: str, source: Source, *, folder: str = "", time: int | None = None, settings: SourceSettings
-) -> LongDocument | None:
-    """The document that a source's bytes are; None for a format that is converted as a whole.
-
-    Raises a Refusal where they are left out, or changed between two passes.
-    """
-    from brimful.documents.loaders import CHAT_SNIFF_BYTES, is_streamable  # a question reads no files
-    from brimful.documents.loaders.loaded import check_escaped
-    from brimful.documents.secrets import PREFIX_BYTES, secret_in
-
-    head = _head(source(), CHAT_SNIFF_BYTES)
-    if not is_streamable(path, head):
-        return None
-    rule = rule_of(source, encoding=settings.encoding)
-    if rule.size > settings.max_bytes and not settings.allows("too_large"):
-        raise Refusal("too_large", f"{rule.size} bytes, more than max_bytes = {settings.max_bytes}")
-    check_escaped(rule.escaped, rule.size, settings)
-    opening = _head(converted(source(), rule.name), PREFIX_BYTES)
-    secret = None if settings.allows("secret") else secret_in(opening)
-    if secret:
-        raise Refusal("secret", secret)
-    kind, language = kind_of(path, opening)
-    return LongDocument.of(folder + path, source, kind=kind, language=language, rule=rule.name, time=time)
-
-
-def _head(blocks: Iterable[bytes], size: int) -> bytes:
-    """The first bytes of blocks, which are let go at once."""
-    iterator = iter(blocks)
-    head = b""
-    try:
-        while len(head) < size and (block := next(iterator, None)) is not None:
-            head += block
-    finally:
-        close = getattr(iterator, "close", None)
-        if close is not None:
-            close()
-    return head[:size]

@@ -1,39 +1,23 @@
-"""How does a folder become documents, and a store stay what the folder holds while it changes?"""
+"""How does a store come to hold what a folder holds?"""
 
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NamedTuple, TypeGuard
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 
-from brimful.documents.documents import check_path
-from brimful.documents.reading import ATTEMPTS, LONG_BYTES, read_blocks, streamed
+from brimful.documents.loaders import streamed
+from brimful.documents.reading import ATTEMPTS, LONG_BYTES, read_blocks
 from brimful.documents.skips import Refusal, Skipped, SourceSettings
-from brimful.documents.sources import Found, Root, parts_of, root_of, walk
-from brimful.errors import DocumentError, StoreBusyError
+from brimful.documents.sources import Found, Root, root_of, stamp_of, walk
 from brimful.ingest import Report
-from brimful.ingest.workers import (
-    File,
-    Outcome,
-    Taken,
-    batches_of,
-    index_batch,
-    stamp_of,
-    taken_in,
-    threads_for,
-    time_of,
-)
-from brimful.store.store import Named, Origins, Store, TakenError, is_folder
-from brimful.store.writing import Entry
+from brimful.ingest.batches import FileResult, indexed_batches, read_batch, time_of
+from brimful.ingest.naming import Naming, claim, foresee, prefix_of
+from brimful.store.store import Origins, Store, TakenError
+from brimful.store.writing import Entry, Prepared, prepare
 
-# ---- ingest: How does a folder become documents, and how do they stay what the folder holds?
-
-_KEEP = ("unreadable", "changing")
-"""Reasons that may pass: what was stored of such a file stays."""
+_MAY_PASS = ("unreadable", "changing")
+"""Reasons that may pass: the stored documents of such a file stay."""
 
 
 def ingest(
@@ -47,74 +31,15 @@ def ingest(
 ) -> Report:
     """Bring the store up to date with a file, folder or glob.
 
-    A folder's documents are named `label/path below it`: the label is its own name, or the one given, and is kept with
-    it from then on (ruling 18). A file that is added by itself has its own name.
+    A folder's documents are named `label/path below it`: the label is its name, or the one given when it was first
+    added (ruling 18). A single file has its plain name.
 
-    A file whose stat is as before costs that stat. Changed files are read again, vanished ones forgotten, and
-    a renamed one keeps its indexed content. Adding the same place again is how it is updated. Processes that add
-    take turns: the end is that of one after the other. `wait_seconds` bounds how long to wait for a turn.
+    An unchanged file costs one stat. Changed files are read again, vanished ones removed, and a renamed one keeps its
+    indexed content. Processes that add take turns; `wait_seconds` bounds how long to wait for one.
     """
-    root = root_of(place)
-    with store.turn(_prefix(root), wait_seconds=wait_seconds):
-        return _ingest(store, root, label, settings or SourceSettings(), progress)
-
-
-def _ingest(
-    store: Store,
-    root: Root,
-    label: str | None,
-    settings: SourceSettings,
-    progress: Callable[[Found], None] | None,
-) -> Report:
-    prefix, naming = _prefix(root), _named(store, root, label)
-    report = Report(folder=naming.folder)
-    known = store.origins(prefix)
-    kept: set[str] = set()
-    elsewhere = [store.origins(each) for each in naming.own if each != prefix]
-    own = {os.fspath(path) for path in store.own_files()}
-
-    def is_fresh(found: Found | Skipped) -> TypeGuard[Found]:
-        if isinstance(found, Found) and found.location in own:
-            found = Skipped(found.path, "special", "part of the store itself")
-        if isinstance(found, Skipped):
-            report.skip(found)
-            if found.reason in _KEEP:
-                # A folder's path ends with a slash and stands for all that is in it.
-                folder = found.path if found.path.endswith("/") else f"{found.path}/"
-                kept.update(name for name in known if name == found.path or name.startswith(folder))
-            return False
-        if naming.is_stored(found, known):
-            kept.add(found.path)
-        elif not any(naming.is_stored(found, origins) for origins in elsewhere):
-            return True
-        report.unchanged += 1
-        return False
-
-    fresh: Iterable[Found] = filter(is_fresh, walk(root, settings=settings))
-    gone: dict[str, Origins] = {}
-    if known:
-        fresh = list(fresh)  # what is gone is known at the end of the walk
-        gone = {name: known[name] for name in known if name not in kept}
-        fresh = _rename(store, prefix, fresh, gone, report)
-    reading = _Reading(store, gone, prefix, naming, settings, report, progress or (lambda _: None))
-    reading.take_in(fresh)
-    store.tidy()
-    vanished = [path for origin in gone.values() for path in origin.paths if path not in reading.given]
-    for name in sorted(gone):
-        if not any(path in reading.given for path in gone[name].paths):
-            report.note("removed", name)
-    if vanished:
-        store.remove_of(prefix, vanished)
-    return report
-
-
-def _without_long(found: Iterable[Found], long: list[Found]) -> Iterator[Found]:
-    """Files that can be held; the others are put into the list."""
-    for each in found:
-        if each.size <= LONG_BYTES:
-            yield each
-        else:
-            long.append(each)
+    root, settings = root_of(place), settings or SourceSettings()
+    with store.turn(prefix_of(root), wait_seconds=wait_seconds):
+        return _Update(store, root, claim(store, root, label), settings, progress).run()
 
 
 def preview(
@@ -124,369 +49,179 @@ def preview(
     label: str | None = None,
     settings: SourceSettings | None = None,
 ) -> Report:
-    """What `ingest` would find by stats alone, for a store or for none yet; nothing is read or written.
+    """Foresee by stats alone what `ingest` would do; nothing is read or written.
 
-    A file that moved counts as added and removed, and what only its bytes can tell (a binary, a secret) is not told.
+    A file that moved counts as added and removed; binaries and secrets that only their bytes show count as files.
     """
     root = root_of(place)
-    known = {} if store is None else store.origins(_prefix(root))
-    own = set() if store is None else {os.fspath(path) for path in store.own_files()}
-    naming = _Naming(_folders(root, label)[0].folder, ()) if store is None else _foreseen(store, root, label)
-    report = Report(folder=naming.folder)
-    seen: set[str] = set()
-    for found in walk(root, settings=settings or SourceSettings()):
-        if isinstance(found, Skipped):
-            report.skip(found)
-        elif found.location not in own:
-            seen.add(found.path)
-            if found.path not in known:
-                report.added += 1
-            elif naming.is_stored(found, known):
-                report.unchanged += 1
-            else:
-                report.changed += 1
-    report.removed = sum(1 for name in known if name not in seen)
-    return report
-
-
-@dataclass
-class _Reading:
-    """Files on their way into the store; long ones come when the others are in, one by one."""
-
-    store: Store
-    gone: dict[str, Origins]
-    prefix: str
-    naming: _Naming
-    settings: SourceSettings
-    report: Report
-    progress: Callable[[Found], None]
-    skipped: list[Skipped] = field(default_factory=list)
-    given: set[str] = field(default_factory=set)  # paths of what is gone that documents were stored under again
-
-    def __post_init__(self) -> None:
-        self.before = {path for origin in self.gone.values() for path in origin.paths}
-
-    def take_in(self, found: Iterable[Found]) -> None:
-        """Read and index files in batches, with a thread beside where there is a second core; long ones at the end."""
-        long: list[Found] = []
-        batches = batches_of(map(self._file, _without_long(found, long)))
-        threads = threads_for(workers=self.settings.workers)
-        with closing(taken_in(batches, self.settings, threads=threads)) as indexed:
-            for batch, taken in indexed:
-                written = self._written(batch, taken)
-                for file, outcome in zip(batch, written.outcomes, strict=True):
-                    self.progress(file.found)
-                    self._note(file.found, outcome)
-                is_changed = written.prepared is not None
-                del written, taken  # before the next batch is made
-                if is_changed:
-                    self.store.tidy()
-        for each in long:
-            self.take_in_long(each)
-        for skipped in self.skipped:
-            self.report.skip(skipped)
-
-    def take_in_long(self, found: Found) -> None:
-        """Store a file that is not held; one that does not hold still keeps what was stored of it."""
-        self.progress(found)
-        for _ in range(ATTEMPTS):
-            try:
-                outcome = self._add_long(self._file(found))
-                break
-            except Refusal as refusal:
-                outcome = Outcome([], [refusal.at(found.path)])
-                if refusal.reason != "changing":
-                    break
-        self._note(found, outcome)
-
-    def _add_long(self, file: File) -> Outcome:
-        found = file.found
-        document = streamed(
-            found.path, lambda: read_blocks(found), folder=file.folder, time=time_of(found), settings=self.settings
-        )
-        if document is None:
-            return self._written([file], index_batch([file], self.settings)).outcomes[0]
-        self.store.add([Entry(document, rule=document.rule, origin=file.origin, stamp=stamp_of(found))])
-        return Outcome([document.path], [])
-
-    def _written(self, batch: Sequence[File], taken: Taken) -> Taken:
-        """Commit a batch, without the files whose names are those of texts that were stored meanwhile."""
-        outcomes = {file.origin: outcome for file, outcome in zip(batch, taken.outcomes, strict=True)}
-        left, last = list(batch), taken
-        while last.prepared is not None:
-            try:
-                self.store.write(last.prepared, own=self.naming.own)
-            except TakenError as error:
-                lost = [file for file in left if error.paths.intersection(outcomes[file.origin].paths)]
-                outcomes.update((file.origin, _lost(file)) for file in lost)
-                left = [file for file in left if file not in lost]
-                last = index_batch(left, self.settings)
-                outcomes.update(zip((file.origin for file in left), last.outcomes, strict=True))
-            else:
-                break
-        return Taken([outcomes[file.origin] for file in batch], last.prepared)
-
-    def _file(self, found: Found) -> File:
-        return File(found, self.naming.folder, f"{self.prefix}{found.path}")
-
-    def _note(self, found: Found, outcome: Outcome) -> None:
-        if outcome.paths:
-            self.report.note("changed" if found.path in self.gone else "added", found.path)
-        self.skipped += outcome.skipped
-        if any(skipped.reason in _KEEP for skipped in outcome.skipped):
-            self.gone.pop(found.path, None)
-        if self.before:
-            self.given.update(self.before.intersection(outcome.paths))
-
-
-def _rename(store: Store, prefix: str, fresh: Iterable[Found], gone: dict[str, Origins], report: Report) -> list[Found]:
-    """Give files that only moved their new path; returns the files that are still to be read."""
-    by_stamp = {origin.stamp: name for name, origin in sorted(gone.items(), reverse=True) if len(origin.paths) == 1}
-    left = []
-    for found in fresh:
-        old = by_stamp.get(stamp_of(found)) if found.path not in gone else None
-        new = report.folder + found.path
-        if old is not None and store.rename(gone[old].paths[0], new, origin=f"{prefix}{found.path}"):
-            report.note("renamed", found.path)
-            del gone[old], by_stamp[stamp_of(found)]
-        else:
-            left.append(found)
-    return left
+    update = _Update(store, root, foresee(store, root, label), settings or SourceSettings(), None)
+    paths = {file.path for file in update.changed_files()}
+    update.report.changed = len(paths.intersection(update.outdated))
+    update.report.added = len(paths) - update.report.changed
+    update.report.removed = len(update.outdated) - update.report.changed
+    return update.report
 
 
 def left_out(store: Store, place: str | os.PathLike[str], *, settings: SourceSettings | None = None) -> list[Skipped]:
-    """Everything below a place that a store does not have, with the reason; what only its bytes can tell is read."""
-    settings = settings or SourceSettings()
-    root = root_of(place)
-    prefix = _prefix(root)
-    known, own = store.origins(prefix), {os.fspath(path) for path in store.own_files()}
-    report = Report(folder=_foreseen(store, root, None).folder)
-    for found in walk(root, settings=settings):
-        if isinstance(found, Skipped):
-            report.skip(found)
-        elif found.location in own:
-            report.skip(Skipped(found.path, "special", "part of the store itself"))
-        elif found.path not in known:
-            file = File(found, "", f"{prefix}{found.path}")
-            for each in index_batch([file], settings).outcomes[0].skipped:
-                report.skip(each)
-    return report.skipped
+    """Every file below a place that a store lacks, with the reason; files are read where only their bytes show it."""
+    root, settings = root_of(place), settings or SourceSettings()
+    update = _Update(store, root, foresee(store, root, None), settings, None)
+    stored = frozenset(update.outdated)
+    for file in update.changed_files():
+        if file.path not in stored:
+            (result,), _ = read_batch([file], update.naming, settings)
+            for skipped in result.skipped:
+                update.report.skip(skipped)
+    return update.report.skipped
 
 
-# ---- naming: How are the documents of a place called?
-#
-# By the folder's own name and the path below it, whatever else was added before: `docs/tea.md`. Where another place has
-# that name, folders above it are put in front. It is recorded when a place is added first, and stays.
+class _Update:
+    """One walk over a place, and the commits that bring the store up to date with it."""
+
+    def __init__(
+        self,
+        store: Store | None,
+        root: Root,
+        naming: Naming,
+        settings: SourceSettings,
+        progress: Callable[[Found], None] | None,
+    ) -> None:
+        self.root, self.naming, self.settings = root, naming, settings
+        self.progress = progress or (lambda _: None)
+        self.report = Report(folder=naming.folder)
+        self.outdated: dict[str, Origins] = {}  # by file: what is stored, less what the walk finds unchanged
+        self.globs: list[dict[str, Origins]] = []  # what is stored of other globs of this folder
+        self.store_files: set[str] = set()
+        if store is not None:
+            self.store = store
+            self.outdated = store.origins(naming.prefix)
+            self.globs = [store.origins(prefix) for prefix in naming.shared if prefix != naming.prefix]
+            self.store_files = {os.fspath(path) for path in store.own_files()}
+        self.renewed: set[str] = set()  # paths of outdated documents that were stored again
+        self.skipped: list[Skipped] = []  # of files that were read, listed after those that were not
+
+    def run(self) -> Report:
+        """Walk, read, write, remove."""
+        files: Iterable[Found] = self.changed_files()
+        if self.outdated:
+            files = self._renamed(list(files))  # vanished files are known at the end of the walk
+        outdated_paths = {path for origin in self.outdated.values() for path in origin.paths}
+        long: list[Found] = []
+        with closing(indexed_batches(_short(files, long), self.naming, self.settings)) as batches:
+            for batch, results, prepared in batches:
+                for file, result in zip(batch, self._write(batch, results, prepared), strict=True):
+                    self.progress(file)
+                    self._note(file, result, outdated_paths)
+                is_written = bool(prepared.rows)
+                del prepared  # before the next batch is made
+                if is_written:
+                    self.store.tidy()
+        for file in long:
+            self.progress(file)
+            self._note(file, self._add_long(file), outdated_paths)
+        for skipped in self.skipped:
+            self.report.skip(skipped)
+        self.store.tidy()
+        self._remove_vanished()
+        return self.report
+
+    def changed_files(self) -> Iterator[Found]:
+        """The files that are new or changed, while unchanged and skipped ones go into the report."""
+        for item in walk(self.root, settings=self.settings):
+            if isinstance(item, Skipped):
+                self._skip(item)
+            elif item.location in self.store_files:
+                self._skip(Skipped(item.path, "special", "part of the store itself"))
+            elif self.naming.is_stored(item, self.outdated):
+                del self.outdated[item.path]
+                self.report.unchanged += 1
+            elif any(self.naming.is_stored(item, origins) for origins in self.globs):
+                self.report.unchanged += 1
+            else:
+                yield item
+
+    def _skip(self, skipped: Skipped) -> None:
+        self.report.skip(skipped)
+        if skipped.reason in _MAY_PASS:
+            folder = f"{skipped.path.removesuffix('/')}/"
+            for path in [path for path in self.outdated if path == skipped.path or path.startswith(folder)]:
+                del self.outdated[path]
+
+    def _renamed(self, files: list[Found]) -> list[Found]:
+        """Give files that only moved their new path; returns the others."""
+        by_stamp = {old.stamp: path for path, old in sorted(self.outdated.items(), reverse=True) if len(old.paths) == 1}
+        left = []
+        for file in files:
+            old = by_stamp.get(stamp_of(file)) if file.path not in self.outdated else None
+            new, origin = self.naming.folder + file.path, self.naming.prefix + file.path
+            if old is not None and self.store.rename(self.outdated[old].paths[0], new, origin=origin):
+                self.report.note("renamed", file.path)
+                del self.outdated[old], by_stamp[stamp_of(file)]
+            else:
+                left.append(file)
+        return left
+
+    def _write(self, batch: list[Found], results: list[FileResult], prepared: Prepared) -> list[FileResult]:
+        """Commit a batch, without files whose names texts have got meanwhile."""
+        try:
+            if prepared.rows:
+                self.store.write(prepared, own=self.naming.shared)
+        except TakenError as error:
+            pairs = list(zip(batch, results, strict=True))
+            free = [file for file, result in pairs if error.paths.isdisjoint(result.paths)]
+            again, entries = read_batch(free, self.naming, self.settings)
+            written = iter(self._write(free, again, prepare(entries)))
+            return [_taken(file) if error.paths & set(result.paths) else next(written) for file, result in pairs]
+        return results
+
+    def _add_long(self, file: Found) -> FileResult:
+        """Store a file that is not held in memory; one that does not hold still keeps its stored documents."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                document = streamed(
+                    file.path,
+                    lambda: read_blocks(file),
+                    folder=self.naming.folder,
+                    time=time_of(file),
+                    settings=self.settings,
+                )
+                if document is None:
+                    results, entries = read_batch([file], self.naming, self.settings)
+                    return self._write([file], results, prepare(entries))[0]
+                origin = self.naming.prefix + file.path
+                self.store.add([Entry(document, rule=document.rule, origin=origin, stamp=stamp_of(file))])
+                return FileResult([document.path], [])
+            except Refusal as refusal:
+                if refusal.reason != "changing" or attempt == ATTEMPTS:
+                    return FileResult([], [refusal.at(file.path)])
+        raise AssertionError("the last attempt returns")
+
+    def _note(self, file: Found, result: FileResult, outdated_paths: set[str]) -> None:
+        if result.paths:
+            self.report.note("changed" if file.path in self.outdated else "added", file.path)
+            self.renewed.update(outdated_paths.intersection(result.paths))
+        self.skipped += result.skipped
+        if any(skipped.reason in _MAY_PASS for skipped in result.skipped):
+            self.outdated.pop(file.path, None)
+
+    def _remove_vanished(self) -> None:
+        for name in sorted(self.outdated):
+            if self.renewed.isdisjoint(self.outdated[name].paths):
+                self.report.note("removed", name)
+        vanished = [path for old in self.outdated.values() for path in old.paths if path not in self.renewed]
+        if vanished:
+            self.store.remove_of(self.naming.prefix, vanished)
 
 
-class _Naming(NamedTuple):
-    """What stands in front of the paths of a place's files, and the prefixes of all that was added at that place."""
-
-    folder: str
-    own: tuple[str, ...]
-
-    def is_stored(self, found: Found, known: Mapping[str, Origins]) -> bool:
-        """Whether a file's documents are there under their names, made from what the file is now."""
-        stored = known.get(found.path)
-        if stored is None or stored.stamp != stamp_of(found):
-            return False
-        return all(path.startswith(self.folder + found.path) for path in stored.paths)
+def _short(files: Iterable[Found], long: list[Found]) -> Iterator[Found]:
+    """Files that can be held in memory; the others are put into the list."""
+    for file in files:
+        if file.size <= LONG_BYTES:
+            yield file
+        else:
+            long.append(file)
 
 
-def _named(store: Store, root: Root, label: str | None) -> _Naming:
-    """How a place's documents are called from now on: as before, by the label given, or by a name that is free."""
-    prefix, roots = _prefix(root), store.roots()
-    own = _own(root, roots)
-    recorded = roots.get(prefix)
-    folders = _folders(root, label)
-    if is_folder(recorded):
-        if label is not None and recorded != folders[0].folder:
-            raise DocumentError(
-                f"the documents of {os.fspath(root.path)!r} are named {recorded!r}…, and names do not change; "
-                "leave the other name out, or add the folder to a new store"
-            )
-        return _Naming(recorded, own)
-    shared = {folder for each in own if each != prefix and is_folder(folder := roots.get(each))}
-    if shared and label is None:  # another glob of the same folder
-        folders = [Named(each) for each in sorted(shared)]
-    folder = store.claim_folder(prefix, folders, own=own)
-    if folder is None:
-        raise DocumentError(
-            f"{folders[0].folder + folders[0].file!r:.200} names other documents already; "
-            f"choose another name for {os.fspath(root.path)!r}: brimful add … --as NAME"
-        )
-    return _Naming(folder, own)
-
-
-def _foreseen(store: Store, root: Root, label: str | None) -> _Naming:
-    """How they would be called, if nothing else was added before."""
-    roots = store.roots()
-    recorded = roots.get(_prefix(root))
-    return _Naming(recorded if is_folder(recorded) else _folders(root, label)[0].folder, _own(root, roots))
-
-
-def _own(root: Root, roots: Iterable[str]) -> tuple[str, ...]:
-    """The prefixes of what was added at one place: the folder, and globs in it."""
-    if root.address is not None:
-        return (_prefix(root),)
-    place = root.path.as_posix()
-    shared = [
-        each
-        for each in roots
-        if each.startswith(f"{place}?") and root.path.is_dir() and not os.path.lexists(each.removesuffix("//"))
-    ]
-    return tuple(dict.fromkeys([_prefix(root), f"{place}//", *shared]))
-
-
-def _folders(root: Root, label: str | None) -> list[Named]:
-    """What may stand in front of a place's paths, the nearest first.
-
-    >>> [each.folder for each in _folders(Root(Path("/usr/share")), None)]
-    ['share/', 'usr/share/']
-    """
-    is_one, above = (root.path.is_file(), root.path.parts[1:]) if root.address is None else parts_of(root.address)
-    file = root.path.name if is_one else ""
-    if label is not None:
-        if is_one:
-            raise DocumentError(f"{os.fspath(root.path)!r} is a file, which has its own name; --as is for folders")
-        return [Named(f"{_checked(label)}/")]
-    above = above[:-1] if is_one else above
-    shorter = ["/".join(above[at:]) + "/" for at in reversed(range(len(above)))]
-    folders = ["", *shorter] if is_one or not shorter else shorter
-    return [Named(folder, file) for folder in folders]
-
-
-def _checked(label: str) -> str:
-    """A label that can stand in front of a path: names with slashes between them."""
-    check_path(label)
-    parts = label.split("/")
-    if any(part in ("", ".", "..") or not part.isprintable() or part != part.strip() for part in parts):
-        raise DocumentError(
-            f"{label!r:.200} can't name a folder; give a word, or several with slashes between them: --as notes"
-        )
-    return label
-
-
-def _lost(file: File) -> Outcome:
+def _taken(file: Found) -> FileResult:
     detail = "another document has its name; remove that one, and add the folder again"
-    return Outcome([], [Skipped(file.found.path, "name", detail)])
-
-
-def _prefix(root: Root) -> str:
-    if root.address is not None:
-        return f"{root.address}//"
-    prefix = f"{root.path.as_posix()}{'?' + root.glob if root.glob else ''}//"
-    check_path(prefix)  # a folder whose name is not UTF-8 has no documents that could be cited
-    return prefix
-
-
-# ---- watching: What changed since the last look?
-
-_DEBOUNCE_MS = 400
-"""How long changes are gathered at most before they are told."""
-
-_TICK_MS = 500
-"""How often `changes` says that nothing happened."""
-
-
-def changes(
-    roots: Iterable[Root | str | Path],
-    *,
-    stop: threading.Event,
-    debounce_ms: int = _DEBOUNCE_MS,
-    poll: bool = False,
-    ignore: Iterable[Path] = (),
-) -> Iterator[frozenset[Path]]:
-    """The changed paths below the roots, gathered for a moment, until `stop` is set.
-
-    An empty set comes twice a second when nothing happens; the first set of all says that the watch has begun.
-    Hidden files and folders are passed over, and whatever lies below `ignore`: a store kept inside a root must not
-    wake its own watcher. `poll` compares listings instead of asking the system, for network file systems. A file
-    that is watched by itself is seen again after an editor has replaced it, since its folder is watched.
-    """
-    import watchfiles
-
-    wanted = [root if isinstance(root, Root) else root_of(root) for root in roots]
-    folders = sorted({root.path if root.path.is_dir() else root.path.parent for root in wanted})
-    quiet = tuple(Path(path).resolve() for path in ignore)
-
-    def matters(change: watchfiles.Change, name: str) -> bool:
-        path = Path(name)
-        if change == watchfiles.Change.modified and path.is_dir():
-            return False  # whatever happened in it is told by itself
-        if any(path.is_relative_to(folder) for folder in quiet):
-            return False
-        return any(_is_below(path, root.path) for root in wanted)
-
-    for found in watchfiles.watch(
-        *folders,
-        watch_filter=matters,
-        debounce=debounce_ms,
-        step=min(50, debounce_ms),
-        stop_event=stop,
-        rust_timeout=_TICK_MS,
-        force_polling=poll,
-        ignore_permission_denied=True,
-        recursive=any(root.path.is_dir() for root in wanted),
-        yield_on_timeout=True,
-    ):
-        yield frozenset(Path(name) for _, name in found)
-
-
-def _is_below(path: Path, root: Path) -> bool:
-    if path == root:
-        return True
-    if not path.is_relative_to(root):
-        return False
-    return not any(part.startswith(".") for part in path.relative_to(root).parts)
-
-
-# ---- following: How does a store stay what a folder holds while the folder changes?
-
-_LOOK_SECONDS = 0.5
-"""How often a place is looked at that is gone, or whose file system tells of no changes."""
-
-
-def watch_into(
-    store: Store,
-    place: str | os.PathLike[str],
-    *,
-    settings: SourceSettings | None = None,
-    stop: threading.Event,
-    debounce_ms: int = _DEBOUNCE_MS,
-    poll: bool = False,
-) -> Iterator[Report]:
-    """Bring the store up to date with a place, then after every change until `stop` is set; a report each time.
-
-    Only what changed is read. A file that can't be read stands in the report's `skipped` and keeps what was stored of
-    it. While another process writes, a change waits; while the place itself is gone, everything stored of it stays.
-    The first report comes when the watch has begun, so no change falls between the two. `poll` looks at every file's
-    stat twice a second instead of asking the system, for network file systems.
-    """
-    root_of(place)  # a place that never was is the caller's mistake
-    last: Report | None = None
-    while not stop.is_set():
-        with suppress(DocumentError, FileNotFoundError):  # the place is gone for now
-            root = root_of(place)
-            noticed = changes([root], stop=stop, debounce_ms=debounce_ms, ignore=store.own_files())
-            is_due = True
-            for changed in (frozenset[Path](),) if poll else noticed:
-                if is_due or changed:
-                    is_due = False
-                    try:
-                        report = ingest(store, place, settings=settings, wait_seconds=0)
-                    except StoreBusyError:  # another process writes
-                        is_due = True
-                        continue
-                    if last is None or _tells(report, last):
-                        yield report
-                    last = report
-                if not root.path.exists():
-                    break
-        stop.wait(_LOOK_SECONDS)
-
-
-def _tells(report: Report, last: Report) -> bool:
-    """Whether a report says something that the last one did not."""
-    done = report.added + report.changed + report.renamed + report.removed
-    return bool(done) or report.skipped != last.skipped
+    return FileResult([], [Skipped(file.path, "name", detail)])

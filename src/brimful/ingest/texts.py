@@ -1,4 +1,4 @@
-"""How do a string and a stream become documents?"""
+"""How do strings, documents and streams get into a store?"""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import IO, BinaryIO
 from unicodedata import normalize
 
 from brimful.documents.documents import Document, check_path
-from brimful.documents.loaders import Loaded, load
-from brimful.documents.reading import BLOCK_BYTES, LONG_BYTES, LongDocument, stream_blocks, streamed
+from brimful.documents.loaders import Loaded, load, streamed
+from brimful.documents.reading import BLOCK_BYTES, LONG_BYTES, LongDocument, stream_blocks
 from brimful.documents.secrets import check_secret, secret_of
 from brimful.documents.skips import Reason, Refusal, Skipped, SourceSettings
 from brimful.errors import DocumentError
 from brimful.ingest import Report
-from brimful.ingest.workers import entry_of
+from brimful.ingest.batches import entry_of
 from brimful.outline.kinds import kind_of
 from brimful.store.store import Store, folder_above
 from brimful.store.writing import Entry
@@ -32,7 +32,7 @@ def add_text(
     title: str | None = None,
     settings: SourceSettings | None = None,
 ) -> Report:
-    """Store a string as the document of that path, as it is; one that holds a credential is listed instead.
+    """Store a string as the document of that path; one that holds a credential is skipped.
 
     >>> from pathlib import Path
     >>> from brimful.store.sqlite import SqliteStore
@@ -56,7 +56,7 @@ def add_text(
 
 
 def add_documents(store: Store, documents: Iterable[Document], *, allow: Iterable[Reason] = ()) -> int:
-    """Store documents as they are; returns how many. A credential, or the path of a folder's file, is refused."""
+    """Store documents; returns their number. A credential, or the path of a folder's file, is refused."""
     gate, roots = SourceSettings(allow=allow), store.roots()
 
     def entry(document: Document) -> Entry:
@@ -76,9 +76,9 @@ def ingest_stream(
     time: int | None = None,
     settings: SourceSettings | None = None,
 ) -> Report:
-    """Store what a stream gives, standard input by default, as if it were a file of that path.
+    """Store a stream, standard input by default, as a file of that path.
 
-    Of a stream longer than a few megabytes a copy is kept on disk while it is indexed, not in memory.
+    A stream above 8 MB is kept on disk while it is indexed, not in memory.
     """
     settings = settings or SourceSettings()
     _check_free(store, path, store.roots())
@@ -99,19 +99,18 @@ def ingest_stream(
 def _entries(
     path: str, spool: IO[bytes], size: int, time: int | None, settings: SourceSettings
 ) -> tuple[list[Entry], list[Skipped]]:
-    """The documents of a stream, and what is left out."""
+    """The documents of a stream, and its parts that are left out."""
     long = streamed(path, lambda: _again(spool), time=time, settings=settings) if size > LONG_BYTES else None
     if long is not None:
         return [Entry(long, rule=long.rule)], []
     settings.check_whole(size)
-    loaded = load(path, b"".join(_again(spool)), settings=settings)
-    return [entry_of(each, time=time) for each in loaded if isinstance(each, Loaded)], [
-        each for each in loaded if isinstance(each, Skipped)
-    ]
+    items = load(path, b"".join(_again(spool)), settings=settings)
+    entries = [entry_of(item, time=time) for item in items if isinstance(item, Loaded)]
+    return entries, [item for item in items if isinstance(item, Skipped)]
 
 
 def _put(store: Store, entries: Sequence[Entry]) -> Report:
-    """Store what is new or different."""
+    """Store new and changed documents."""
     report = Report()
     fresh = []
     with store.snapshot() as now:
@@ -134,7 +133,7 @@ def _check_free(store: Store, path: str, roots: Mapping[str, str]) -> None:
     normal = scheme + sign + normalize("NFC", normpath(rest)).removeprefix("/" if rest.startswith("//") else "")
     if path != normal or ".." in rest.split("/") or rest == ".":
         raise DocumentError(f"{path!r:.200} is not a name in its normal form, such as {normal!r:.200}; rename the text")
-    if roots and store.owner(path):  # whose, and where, is not told to whoever sent the text
+    if roots and store.owner(path):  # the sender is not told the folder
         raise DocumentError(
             f"{path!r} is the document of a file in an added folder; give the text another path, "
             "or change the file and add the folder again"
@@ -163,7 +162,7 @@ def _again(spool: IO[bytes]) -> Iterator[bytes]:
 
 
 def _forget_members(store: Store, path: str, count: int) -> int:
-    """Forget the documents that an earlier, longer stream of the same name had; returns how many."""
+    """Forget further documents of an earlier stream of this name; returns their number."""
     stale: list[str] = []
     while store.owner(name := f"{path}#{count + 1 + len(stale):04d}") == "":
         stale.append(name)

@@ -266,8 +266,8 @@ def _best(readings: Iterable[_As], document: CitedDocument) -> _As:
 
 def _decoded(raw: bytes, document: CitedDocument) -> Iterator[_As]:
     for encoding in (None, document.rule):
-        found = decode(raw, encoding=encoding)
-        yield found.content, found.rule, kind_of(document.path, found.content)[1]
+        content, chosen = decode(raw, encoding=encoding)
+        yield content, chosen.rule, kind_of(document.path, content)[1]
 
 
 def _is_encoding(rule: str) -> bool:

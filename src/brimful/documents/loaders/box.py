@@ -1,9 +1,9 @@
 """How is a file read whose parser can't be trusted with it?
 
-PDF and Office files are parsed by large libraries that hostile bytes can crash, hang or drown. They run in a box: this
-same interpreter, started anew when the first such file comes, with limits on memory and processor time where the system
-has them, and on what it may answer. Whatever happens in there costs one file with its reason; a box that died is
-started again for the next one. What it answers is data (JSON and text), never code.
+PDF, Office files, EPUB and mail are parsed by libraries that hostile bytes can crash, hang or drown. They run in a
+box: a second process of this interpreter, started with the first such file, with limits on memory and processor time
+where the system has them, and on its answers. A failure costs one file; a box that died is started again for the next
+one. Answers are data (JSON and text), never code.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ except ImportError:  # Windows has no such limits
     resource = None
 
 _SECONDS_PER_MEGABYTE = 10
-_PATIENCE = 4  # times the processor time that a file may take by the clock, on a busy machine or one without limits
+_PATIENCE = 4  # seconds by the clock for each second of processor time, on a busy machine or one without limits
 _LENGTH_BYTES = 8
-_PACKAGE = str(Path(__file__).resolve().parents[3])  # the folder that holds it
+_PACKAGE = str(Path(__file__).resolve().parents[3])  # the folder that holds the package
 # The flag -P leaves out the folder that this process was started in, where anything may lie.
 _START = """
 import sys
 from importlib import import_module
 from importlib.util import find_spec
-found = find_spec("brimful")
-if found is None or not found.origin.startswith(sys.argv[1]):
+spec = find_spec("brimful")
+if spec is None or not spec.origin.startswith(sys.argv[1]):
     sys.path.insert(0, sys.argv[1])
 import_module(sys.argv[2]).serve()
 """
 
 
 def boxed(family: str, name: str, path: str, raw: bytes, settings: SourceSettings) -> list[Loaded]:
-    """The documents that a loader of `brimful.documents.loaders` makes of a file in the box."""
+    """Run a loader of `brimful.documents.loaders` in the box."""
     with _LOCK:
         if not _BOXES or _BOXES[-1].owner != os.getpid():  # one that a fork inherited is left to its owner
             _BOXES[:] = [_Box()]
@@ -57,14 +57,14 @@ def boxed(family: str, name: str, path: str, raw: bytes, settings: SourceSetting
 
 
 class _Box:
-    """The process, and what is said to it; it is started by the first question and after each death."""
+    """The process and its pipes; it is started by the first file and after each death."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
         self._process: subprocess.Popen[bytes] | None = None
 
     def ask(self, family: str, name: str, path: str, raw: bytes, settings: SourceSettings) -> list[Loaded]:
-        """What a loader makes of a file."""
+        """Send a file to the process and read its documents."""
         process = self._running()
         seconds = settings.max_parser_seconds + _SECONDS_PER_MEGABYTE * (len(raw) // 1_000_000)
         watch = threading.Timer(_PATIENCE * seconds, process.kill)
@@ -82,7 +82,7 @@ class _Box:
             watch.cancel()
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -100,14 +100,14 @@ class _Box:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                process_group=0 if os.name == "posix" else None,  # a signal from the keyboard is not for it
+                process_group=0 if os.name == "posix" else None,  # out of reach of signals from the keyboard
             )
         except OSError as error:
             raise Refusal("missing_part", f"no process could be started for its parser: {error}") from error
         return self._process
 
     def _died(self, settings: SourceSettings, seconds: int) -> Refusal:
-        """Why the process is gone; the next file gets a new one."""
+        """The reason why the process is gone; the next file gets a new one."""
         process = self._process
         assert process is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -134,11 +134,8 @@ def close_box() -> None:
         _BOXES.pop().close()
 
 
-# ---- the other end
-
-
 def serve() -> None:
-    """Load what comes until nothing more does."""
+    """Answer requests on standard input until it ends: the process in the box."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, target = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a parser prints must not get among the answers
@@ -152,16 +149,13 @@ def serve() -> None:
 def _loaded(request: Sequence[Any], raw: bytes, before: int | None) -> list[bytes]:
     """The answer: a header of JSON, then each document's content."""
     family, name, path, chosen, seconds = request
-    settings = SourceSettings(**{**chosen, "ignore_files": tuple(chosen["ignore_files"])})
+    settings = SourceSettings(**chosen)
     try:
         _limit(settings.max_parser_bytes, seconds, before)
-        found: list[Loaded] = list(
-            getattr(import_module(f"brimful.documents.loaders.{family}"), name)(path, raw, settings)
-        )
-        return [
-            json.dumps({"documents": [{**asdict(each), "content": None} for each in found]}).encode(),
-            *(each.content for each in found),
-        ]
+        convert = getattr(import_module(f"brimful.documents.loaders.{family}"), name)
+        documents: list[Loaded] = list(convert(path, raw, settings))
+        header = {"documents": [{**asdict(document), "content": None} for document in documents]}
+        return [json.dumps(header).encode(), *(document.content for document in documents)]
     except Refusal as refusal:
         reason, detail = refusal.reason, refusal.detail
     except MemoryError:
@@ -172,9 +166,9 @@ def _loaded(request: Sequence[Any], raw: bytes, before: int | None) -> list[byte
 
 
 def _limit(most_bytes: int, seconds: int, before: int | None) -> None:
-    """Bound the memory and processor time of the next file, beside what this process has taken already.
+    """Bound the memory and processor time of the next file, on top of the present use.
 
-    A limit that was inherited is the ceiling: it can only be lowered.
+    An inherited hard limit is the ceiling: it can only be lowered.
     """
     if resource is None:
         return
@@ -192,15 +186,12 @@ def _limit(most_bytes: int, seconds: int, before: int | None) -> None:
 
 
 def _address_bytes() -> int | None:
-    """How much address space this process has; None where the system does not say."""
+    """The address space of this process; None where the system does not tell it."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
     except OSError:
         return None
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
-# ---- what goes through the pipes
 
 
 def _put(pipe: IO[bytes], *parts: bytes) -> None:
@@ -223,15 +214,15 @@ def _take(pipe: IO[bytes], *, limit: int | None) -> bytes:
 
 
 def _answer(pipe: IO[bytes], settings: SourceSettings) -> list[Loaded]:
-    """What the box said, taken for what anybody may have written."""
-    most = 2 * settings.max_text_bytes + 1_000_000  # of a text, and of what is said about it
-    said = json.loads(_take(pipe, limit=most))
-    if not isinstance(said, dict):
+    """Read an answer, trusting nothing in it."""
+    limit = 2 * settings.max_text_bytes + 1_000_000  # of a text, or of the header
+    header = json.loads(_take(pipe, limit=limit))
+    if not isinstance(header, dict):
         raise ValueError("no answer of a box")
-    if "refusal" in said:
-        reason, detail = said["refusal"]
+    if "refusal" in header:
+        reason, detail = header["refusal"]
         raise Refusal(reason if reason in REASONS else "malformed", str(detail)[:500])
-    return [_document(record, _take(pipe, limit=most)) for record in said["documents"]]
+    return [_document(record, _take(pipe, limit=limit)) for record in header["documents"]]
 
 
 def _document(record: dict[str, Any], content: bytes) -> Loaded:
@@ -239,7 +230,6 @@ def _document(record: dict[str, Any], content: bytes) -> Loaded:
     if record["kind"] not in get_args(Kind):
         raise ValueError(f"no kind of text: {record['kind']!r:.50}")
     columns = record["source_map"]
-    places = (
-        None if columns is None else SourceMap(*map(tuple, (columns[each] for each in ("starts", "labels", "times"))))
-    )
-    return Loaded(**{**record, "content": content, "source_map": places})
+    if columns is not None:
+        columns = SourceMap(*(tuple(columns[name]) for name in ("starts", "labels", "times")))
+    return Loaded(**{**record, "content": content, "source_map": columns})

@@ -1,4 +1,4 @@
-"""What does a web page say, a book of them (EPUB), and a Jupyter notebook, as Markdown?
+"""What does a web page say, as Markdown?
 
 One pass over the tags, without a tree: time and memory grow with the page, however its tags are nested. (A tree
 builder that follows the standard needs minutes for two megabytes of `<div>`, and can be made to copy unclosed
@@ -7,17 +7,12 @@ builder that follows the standard needs minutes for two megabytes of `<div>`, an
 
 from __future__ import annotations
 
-import io
-import json
-import posixpath
 import re
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
-from urllib.parse import unquote
 
-from brimful.documents.encodings import decode, looks_binary
+from brimful.documents.encodings import decode
 from brimful.documents.loaders.loaded import Canon, Loaded, fenced, table_row
 from brimful.documents.skips import Refusal, SourceSettings
 
@@ -71,17 +66,17 @@ class Page:
 
 def load_html(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
     """Readable text with headings, lists, tables and code; one label per heading, its anchor where it has one."""
-    text, rule = _decoded(raw, settings.encoding)
+    text, rule = decode_page(raw, settings.encoding)
     page = read_page(text, max_chars=settings.max_part_bytes)
     canon = write_page(page, max_bytes=settings.max_text_bytes)
     yield canon.loaded(path, f"html:{rule}", title=page.title)
 
 
-def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
+def decode_page(raw: bytes, encoding: str | None) -> tuple[str, str]:
     """A page's text and the rule that gives it: the encoding named by the caller, or by the page."""
     declared = _PROLOG.match(raw[:1024]) or _CHARSET.search(raw[:4096])
-    decoded = decode(raw, encoding=encoding or (declared[1].decode("ascii", "ignore") if declared else None))
-    return decoded.content.decode().removeprefix("\ufeff"), decoded.rule
+    content, chosen = decode(raw, encoding=encoding or (declared[1].decode("ascii", "ignore") if declared else None))
+    return content.decode().removeprefix("\ufeff"), chosen.rule
 
 
 def write_page(page: Page, *, max_bytes: int, canon: Canon | None = None) -> Canon:
@@ -209,19 +204,19 @@ class _Writer:
     def open_text(self, name: str, attributes: str) -> None:
         if name == "a":
             self.in_link = True
-            self.anchor = self.anchor or _attribute(attributes, "name")
+            self.anchor = self.anchor or attribute(attributes, "name")
         elif name in _HEADINGS:
             self.flush()
             self.heading = _HEADINGS[name]
-            self.anchor = _attribute(attributes, "id") or self.anchor
+            self.anchor = attribute(attributes, "id") or self.anchor
         elif name in ("br", "wbr"):
             self.inline.append("\n" if self.pre else "\0" if name == "br" else "")
         elif name == "img":
-            self.inline.append(unescape(_attribute(attributes, "alt") or ""))
+            self.inline.append(unescape(attribute(attributes, "alt") or ""))
         elif name in _BLOCKS:
             self.flush()
             self.mains += name == "main"
-            self.anchor = _attribute(attributes, "id") if name in ("section", "article", "div") else None
+            self.anchor = attribute(attributes, "id") if name in ("section", "article", "div") else None
             self.heading = 0 if name == "p" else self.heading  # a heading that was never closed
         elif name in ("code", "tt", "kbd") and not self.pre:
             self.inline.append("`")
@@ -231,7 +226,7 @@ class _Writer:
     def open_structure(self, name: str, attributes: str) -> None:
         if name in ("ul", "ol"):
             self.flush()
-            start = _attribute(attributes, "start") or "1"
+            start = attribute(attributes, "start") or "1"
             self.lists.append((int(start) if re.fullmatch(r"\d{1,9}", start) else 1) if name == "ol" else None)
         elif name == "li":
             self.flush()
@@ -411,12 +406,12 @@ def _navigation_kind(name: str, attributes: str, *, around_main: bool) -> str | 
         return "tag"
     if not attributes or name in ("html", "body", "main", "article"):
         return None
-    role = (_attribute(attributes, "role") or "").lower()
+    role = (attribute(attributes, "role") or "").lower()
     if role in _NAVIGATION_ROLES or (around_main and role in _AROUND_MAIN):
         return "tag"
     if name != "a" and name not in _NAMED_TAGS:
         return None
-    names = f"{_attribute(attributes, 'class') or ''} {_attribute(attributes, 'id') or ''}".lower()
+    names = f"{attribute(attributes, 'class') or ''} {attribute(attributes, 'id') or ''}".lower()
     if name == "a":
         return "sign" if any(each in _LINK_SIGNS for each in names.split()) else None
     found = _NAMES.search(names)
@@ -425,119 +420,18 @@ def _navigation_kind(name: str, attributes: str, *, around_main: bool) -> str | 
     return "side" if found["side"] and not around_main else "bar"
 
 
-def _attribute(attributes: str, wanted: str) -> str | None:
-    if wanted not in attributes.lower():
-        return None
-    for found in _ATTRIBUTE.finditer(attributes):
-        if found[1].lower() == wanted and found.end() > found.end(1):
-            return unescape(found[2] or found[3] or found[4] or "") or None
-    return None
-
-
-# ---- books: What does an EPUB say, in the order in which it is read?
-
-_MOST_BOOK_PARTS = 20_000
-_MOST_PACKAGE_BYTES = 8_000_000
-
-
-def load_epub(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """The pages of its spine, one after the other, as any web page is read; one label per heading."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            parts = {part.filename: part for part in archive.infolist()}
-            if (
-                len(parts) > _MOST_BOOK_PARTS
-                or sum(part.file_size for part in parts.values()) > settings.max_unpacked_bytes
-            ):
-                raise Refusal("too_large", "it unpacks beyond max_unpacked_bytes, or into too many parts")
-            package = _package(archive, parts)
-            title, names = _spine(_part(archive, parts, package, _MOST_PACKAGE_BYTES), package)
-            canon = Canon(max_bytes=settings.max_text_bytes)
-            for number, name in enumerate((name for name in names if name in parts), 1):
-                page = read_page(
-                    _part(archive, parts, name, settings.max_part_bytes), max_chars=settings.max_part_bytes
-                )
-                if page.blocks:
-                    canon.add("\n" if canon.size else "")
-                    canon.label(f"part {number}")
-                    page.title = None  # most often the book's, on every page
-                    write_page(page, max_bytes=settings.max_text_bytes, canon=canon)
-    except (zipfile.BadZipFile, KeyError, OSError, NotImplementedError, RuntimeError) as error:
-        raise Refusal("malformed", f"it is not an EPUB that can be unpacked ({error})") from error
-    if not canon.size:
-        raise Refusal("empty", "it holds no text")
-    yield canon.loaded(path, "epub", title=title)
-
-
-def _package(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo]) -> str:
-    """Where the book's list of pages stands."""
-    for name, attributes in _tags(_part(archive, parts, "META-INF/container.xml", _MOST_PACKAGE_BYTES)):
-        place = _attribute(attributes, "full-path") if name == "rootfile" else None
-        if place is not None and place in parts:
-            return place
-    raise Refusal("malformed", "an EPUB without a list of its pages")
-
-
-def _spine(package: str, place: str) -> tuple[str | None, list[str]]:
-    """The book's title, and the names of its pages in reading order, each once."""
-    said = re.search(r"<(?:dc:)?title[^<>]{0,500}>([^<]{1,500})<", package)
-    places: dict[str, str] = {}
-    order: list[str] = []
-    for name, attributes in _tags(package):
-        if name == "item" and "html" in (_attribute(attributes, "media-type") or "html"):
-            href = unquote(_attribute(attributes, "href") or "")
-            places[_attribute(attributes, "id") or ""] = posixpath.normpath(
-                posixpath.join(posixpath.dirname(place), href)
-            )
-        elif name == "itemref":
-            order.append(_attribute(attributes, "idref") or "")
-    title = (" ".join(unescape(said[1]).split()) or None) if said else None
-    return title, list(dict.fromkeys(places[each] for each in order if each in places))
-
-
-def _tags(text: str) -> Iterator[tuple[str, str]]:
+def tags_in(text: str) -> Iterator[tuple[str, str]]:
     """The tags that open, by their names without a prefix, and their attributes."""
     for tag in _TAG.finditer(text):
         if tag["name"] and not tag["close"]:
             yield tag["name"].lower().rpartition(":")[2], tag["attributes"]
 
 
-def _part(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo], name: str, most: int) -> str:
-    if parts[name].file_size > most:
-        raise Refusal("too_large", f"{name!r:.80} unpacks beyond {most:,} bytes")
-    content = archive.read(parts[name])
-    if looks_binary(content[:8192]):
-        raise Refusal("malformed", f"{name!r:.80} is encrypted, or not text")
-    return _decoded(content, None)[0]
-
-
-# ---- notebooks: What does a Jupyter notebook say, cell by cell?
-
-
-def load_notebook(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """Markdown cells as they are, code cells as fenced code, outputs left out; one label per cell, from 1.
-
-    JSON of another shape raises whatever it does, and the file is listed as malformed.
-    """
-    decoded = decode(raw, encoding=settings.encoding)
-    notebook = json.loads(decoded.content.decode().removeprefix("\ufeff"))
-    cells = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", ()) for cell in sheet["cells"]]
-    metadata = notebook.get("metadata", {})
-    language = metadata.get("language_info", {}).get("name") or metadata.get("kernelspec", {}).get("language")
-    if not isinstance(language, str) or not re.fullmatch(r"[\w+#.-]{1,30}", language):
-        language = "python"  # after a fence stands a plain word, whatever the file says
-    canon = Canon(max_bytes=settings.max_text_bytes)
-    title: str | None = None
-    for number, cell in enumerate(cells, start=1):
-        text = "".join(cell.get("source", cell.get("input", "")))
-        if not text.strip():
-            continue
-        canon.label(f"cell {number}")
-        kind = cell.get("cell_type")
-        if kind == "code":
-            canon.add(fenced(text, language=language.lower()) + "\n")
-        else:
-            canon.add(text.strip("\n") + "\n\n")
-        heading = re.search(r"^# +(\S.*)", text, re.MULTILINE) if kind == "markdown" else None
-        title = title or (heading[1].strip() if heading else None)
-    yield canon.loaded(path, f"ipynb:{decoded.rule}", title=title)
+def attribute(attributes: str, wanted: str) -> str | None:
+    """The value of an attribute; None for one that is missing or empty."""
+    if wanted not in attributes.lower():
+        return None
+    for found in _ATTRIBUTE.finditer(attributes):
+        if found[1].lower() == wanted and found.end() > found.end(1):
+            return unescape(found[2] or found[3] or found[4] or "") or None
+    return None

@@ -1,4 +1,4 @@
-"""What does a file become: which text, and which place of the file does each byte come from?"""
+"""What does a file become, and which place of the file does each byte come from?"""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from brimful.documents.encodings import SNIFF_BYTES, decode, looks_binary
+from brimful.documents.encodings import SNIFF_BYTES, Encoding, decode, is_verbatim, looks_binary
 from brimful.documents.skips import Refusal, SourceSettings
 from brimful.outline.kinds import Kind, kind_of
-
-# ---- loaded: What does a file become: which text, and which place of the file does each byte come from?
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A place in the original file: "page 3", "cell 5", "message 12", with its time where it has one."""
+    """A place in the original file: "page 3", "cell 5", "message 12" with its time; and its first byte here."""
 
     label: str
     time: int | None
-    start: int  # of the canonical text, in bytes
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
 class SourceMap:
-    """The way back from canonical text to the original: three columns, sorted by their first.
+    """The way back from canonical text to the original, sorted by the starts.
 
     >>> pages = SourceMap((0, 120), ("page 1", "page 2"), (None, None))
     >>> pages.at(119).label, pages.at(120).label
@@ -61,8 +59,8 @@ class SourceMap:
 class Loaded:
     """One document of a file, ready to be stored.
 
-    `rule` says how its bytes came about: an encoding's rule for text, "pdf", "html:utf-8" and so on for
-    converted formats. `source_map` is None for text: there a byte is a byte (or, converted, a line a line).
+    `rule` names the conversion: that of an encoding for text, else "pdf", "html:utf-8" and so on. `source_map` is
+    None for text, where lines are the file's lines.
     """
 
     path: str
@@ -70,10 +68,14 @@ class Loaded:
     kind: Kind
     language: str | None
     rule: str
-    is_verbatim: bool
     time: int | None = None
     title: str | None = None
     source_map: SourceMap | None = field(default=None, repr=False)
+
+    @property
+    def is_verbatim(self) -> bool:
+        """Whether the content is the file's bytes."""
+        return is_verbatim(self.rule)
 
 
 class Canon:
@@ -88,7 +90,7 @@ class Canon:
         self._times: list[int | None] = []
 
     def label(self, label: str, *, time: int | None = None) -> None:
-        """What is added from here on comes from `label`; a label with nothing in it is dropped."""
+        """Begin a place of the original; one that stays empty is dropped."""
         if self._starts and self._starts[-1] == self.size:
             del self._starts[-1], self._labels[-1], self._times[-1]
         self._starts.append(self.size)
@@ -126,7 +128,7 @@ class Canon:
         title: str | None = None,
     ) -> Loaded:
         """The document that this text is."""
-        return Loaded(path, self.content, kind, language, rule, False, time, title, self.source_map)  # noqa: FBT003
+        return Loaded(path, self.content, kind, language, rule, time, title, self.source_map)
 
 
 def fenced(text: str, *, language: str = "") -> str:
@@ -141,22 +143,23 @@ def table_row(cells: list[str]) -> str:
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |\n"
 
 
-# ---- text: Which text is stored for a plain file: its own bytes wherever they are UTF-8.
-
-_MOST_ESCAPED = 20  # one byte in twenty that is no UTF-8 is a damaged text, more is another encoding
+_MAX_ESCAPED_SHARE = 20  # one byte in twenty that is not UTF-8 is a damaged text, more is another encoding
 
 
 def load_text(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """Prose, code, tables, JSON, logs: the bytes of a file, or their conversion to UTF-8 by a named rule."""
+    """Prose, code, tables, JSON, logs: the file's bytes, or their conversion to UTF-8 by a named rule."""
     if not settings.allows("binary") and looks_binary(raw[:SNIFF_BYTES]):
         raise Refusal("binary", "its first bytes are those of a binary format")
-    decoded = decode(raw, encoding=settings.encoding)
-    check_escaped(decoded.escaped, len(raw), settings)
-    kind, language = kind_of(path, decoded.content)
-    yield Loaded(path, decoded.content, kind, language, decoded.rule, decoded.is_verbatim)
+    content, encoding = decode(raw, encoding=settings.encoding)
+    check_escaped(encoding, settings)
+    kind, language = kind_of(path, content)
+    yield Loaded(path, content, kind, language, encoding.rule)
 
 
-def check_escaped(escaped: int, size: int, settings: SourceSettings) -> None:
+def check_escaped(encoding: Encoding, settings: SourceSettings) -> None:
     """Refuse a text that is most likely in an encoding that must be named."""
-    if escaped * _MOST_ESCAPED > size and not (settings.allows("encoding") or settings.allows("binary")):
-        raise Refusal("encoding", f"{escaped} of {size} bytes are not UTF-8; name the file's encoding")
+    is_other = encoding.escaped * _MAX_ESCAPED_SHARE > encoding.size
+    if is_other and not (settings.allows("encoding") or settings.allows("binary")):
+        raise Refusal(
+            "encoding", f"{encoding.escaped} of {encoding.size} bytes are not UTF-8; name the file's encoding"
+        )

@@ -1,4 +1,13 @@
-"""What was said, message by message: in an e-mail, a mailbox, a chat?"""
+"""What do e-mails, mailboxes and chats say, message by message?
+
+Chats are exports of three forms, told apart by their fields, never by their names:
+
+    chatgpt   [{"title", "mapping": {id: {"message", "parent", "children"}}, "current_node"}, …]
+    claude    [{"name", "chat_messages": [{"sender", "text", "created_at"}, …]}, …]
+    roles     [{"role", "content"}, …]   or   {"messages": [...]}   or   a list of such objects
+
+Each conversation is one document, each message one paragraph: `User (2024-05-01T10:00:00Z): text`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +19,7 @@ from collections.abc import Iterator
 from email.header import decode_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from itertools import pairwise
 from typing import NamedTuple
 
 from brimful.documents.encodings import decode
@@ -18,23 +28,21 @@ from brimful.documents.loaders.loaded import Canon, Loaded
 from brimful.documents.skips import Refusal, SourceSettings
 from brimful.outline.times import epoch_of, time_of
 
-# ---- mail: What does an e-mail say, alone or in a mailbox?
-
 _HEADERS = ("Subject", "From", "To", "Cc", "Date")
-_DEEPEST = 50  # parts within parts
-_MOST_HEADER_BYTES = 32_768
+_MAX_DEPTH = 50  # of parts within parts
+_MAX_HEADER_BYTES = 32_768
 _PARAMETERS = re.compile(rb"(?mi)^content-[\w-]{1,40}:[^\r\n]*+(?:\r?+\n?+[ \t][^\r\n]*+)*+")
 _MESSAGE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 
 
 def load_message(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """Subject, sender, recipients and date, then the text parts, decoded; other attachments are named only.
+    """Subject, sender, recipients and date, then the text parts, decoded; other attachments are only named.
 
-    Of two versions of the same part the plain text is taken, else the HTML, as any page is.
+    Of alternative versions of a part the plain text is taken, else the HTML, read as any page.
     """
     for header in _PARAMETERS.finditer(raw):
-        if len(header[0]) > _MOST_HEADER_BYTES:  # the standard library reads parameters in quadratic time
-            raise Refusal("too_large", f"a header of {len(header[0])} bytes, more than {_MOST_HEADER_BYTES}")
+        if len(header[0]) > _MAX_HEADER_BYTES:  # the standard library reads parameters in quadratic time
+            raise Refusal("too_large", f"a header of {len(header[0])} bytes, more than {_MAX_HEADER_BYTES}")
     message = email.message_from_bytes(raw)
     if not message.keys():
         raise Refusal("malformed", "not an e-mail: it has no headers")
@@ -60,17 +68,16 @@ def split_mailbox(raw: bytes) -> Iterator[bytes]:
     >>> [part[:10] for part in split_mailbox(b"From a\\nSubject: 1\\n\\nHi\\n\\nFrom b\\nSubject: 2\\n\\nHo\\n")]
     [b'Subject: 1', b'Subject: 2']
     """
-    starts = [(found.start(), found.end()) for found in _MESSAGE.finditer(raw)]
-    if not starts or starts[0][0]:
+    edges = [line.span() for line in _MESSAGE.finditer(raw)]
+    if not edges or edges[0][0]:
         raise Refusal("malformed", "not a mailbox: it does not begin with a From line")
-    for at, (_, start) in enumerate(starts):
-        end = starts[at + 1][0] if at + 1 < len(starts) else len(raw)
+    for (_, start), (end, _) in pairwise([*edges, (len(raw), len(raw))]):
         yield re.sub(rb"^>(>*From )", rb"\1", raw[start:end], flags=re.MULTILINE)
 
 
 def _text_parts(message: Message, *, depth: int) -> Iterator[Message]:
     """The parts to show, in order: one of each set of alternatives."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return
     if not message.is_multipart():
         yield message
@@ -95,7 +102,7 @@ def _write_part(part: Message, canon: Canon, settings: SourceSettings) -> None:
         return
     payload = part.get_payload(decode=True)
     raw = payload if isinstance(payload, bytes) else b""
-    text = decode(raw, encoding=part.get_content_charset()).content.decode().removeprefix("\ufeff")
+    text = decode(raw, encoding=part.get_content_charset())[0].decode().removeprefix("\ufeff")
     if kind == "text/html":
         page = read_page(text, max_chars=settings.max_part_bytes)
         write_page(page, max_bytes=settings.max_text_bytes, canon=canon)
@@ -104,7 +111,7 @@ def _write_part(part: Message, canon: Canon, settings: SourceSettings) -> None:
 
 
 def _header(message: Message, name: str) -> str:
-    """A header in plain words; encoded words that can't be decoded stay as they are."""
+    """A header, decoded; encoded words that can't be decoded stay encoded."""
     value = message.get(name)
     if value is None:
         return ""
@@ -114,7 +121,7 @@ def _header(message: Message, name: str) -> str:
         words = [(str(value), None)]
     text = ""
     for word, charset in words:
-        text += word if isinstance(word, str) else decode(word, encoding=charset).content.decode()
+        text += word if isinstance(word, str) else decode(word, encoding=charset)[0].decode()
     return " ".join(text.split())
 
 
@@ -132,26 +139,14 @@ def _date(message: Message) -> int | None:
         return None
 
 
-# ---- chats: What was said in a chat, message by message?
-#
-# Three forms, told apart by their fields, never by their names:
-#
-#     chatgpt   [{"title", "mapping": {id: {"message", "parent", "children"}}, "current_node"}, …]
-#     claude    [{"name", "chat_messages": [{"sender", "text", "created_at"}, …]}, …]
-#     roles     [{"role", "content"}, …]   or   {"messages": [...]}   or   a list of those
-#
-# Each conversation is one document, each message one paragraph: `User (2024-05-01T10:00:00Z): text`.
-
 _SPEAKERS = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant", "bot": "Assistant"}
 _TIMES = ("create_time", "created_at", "timestamp", "time", "date", "update_time", "updated_at")
 _BLANK = re.compile(r"[\ufeff\s,]*")
-
-
 _Json = object
 
 
 class ChatMessage(NamedTuple):
-    """Who said what, when."""
+    """A message of a chat, with its time in seconds since 1970."""
 
     speaker: str
     text: str
@@ -167,7 +162,7 @@ class _Conversation(NamedTuple):
 
 
 def conversations(text: str) -> Iterator[_Conversation]:
-    """The conversations of an export, parsed one at a time; a ValueError when it is no export after all.
+    """The conversations of an export, parsed one at a time; a ValueError when it is not an export.
 
     >>> [chat.messages[0].text for chat in conversations('[{"role": "user", "content": "Hi"}]')]
     ['Hi']
@@ -182,7 +177,7 @@ def conversations(text: str) -> Iterator[_Conversation]:
 
 
 def load_chat(chat: _Conversation, rule: str, settings: SourceSettings, path: str) -> Iterator[Loaded]:
-    """A conversation as a document; its time is that of its last message."""
+    """A conversation as a document with the time of its last message."""
     if not chat.messages:
         raise Refusal("empty", "a conversation without messages")
     canon = Canon(max_bytes=settings.max_text_bytes)
@@ -234,19 +229,17 @@ def _conversation(element: _Json) -> _Conversation:
 
 
 def _branch(element: dict[str, _Json]) -> Iterator[ChatMessage]:
-    """ChatGPT keeps every edit as a branch; the one that was open last is read, from its end to the root."""
+    """The branch of a ChatGPT conversation that was open last; every edit is kept as a branch."""
     mapping = element["mapping"]
     assert isinstance(mapping, dict)
     at = element.get("current_node")
     if not isinstance(at, str) or at not in mapping:
         at = next((key for key in reversed(mapping) if not _field(mapping[key], "children")), None)
-    nodes = []
-    seen = set()
-    while isinstance(at, str) and at in mapping and at not in seen:
-        seen.add(at)
-        nodes.append(mapping[at])
+    branch: dict[str, _Json] = {}
+    while isinstance(at, str) and at in mapping and at not in branch:
+        branch[at] = mapping[at]
         at = _field(mapping[at], "parent")
-    for node in reversed(nodes):
+    for node in reversed(branch.values()):
         message = _field(node, "message")
         hidden = _field(_field(message, "metadata"), "is_visually_hidden_from_conversation")
         text = _text(_field(message, "content"))
@@ -283,7 +276,7 @@ def _role_message(item: _Json) -> ChatMessage:
 
 
 def _text(content: _Json) -> str:
-    """The words of a content field: a string, a list of parts, or an object that holds either."""
+    """The text of a content field: a string, a list of parts, or an object that holds either."""
     if isinstance(content, str):
         return content.strip()
     if isinstance(content, list):
@@ -303,8 +296,8 @@ def _speaker(role: _Json) -> str:
 def _time(message: dict[str, _Json]) -> int | None:
     for key in _TIMES:
         value = message.get(key)
-        if isinstance(value, str) and (found := time_of(value.encode("utf-8", "backslashreplace"))):
-            return found
+        if isinstance(value, str) and (time := time_of(value.encode("utf-8", "backslashreplace"))):
+            return time
         if isinstance(value, int | float) and not isinstance(value, bool):
             return epoch_of(value)  # a number without an end, or none at all, is no time
     return None

@@ -37,16 +37,14 @@ def unpack(packing: str, raw: bytes, settings: SourceSettings) -> bytes:
     >>> unpack("gz", gzip.compress(b"Tea at four."), SourceSettings())
     b'Tea at four.'
     """
-    most = min(settings.max_unpacked_bytes, settings.max_whole_bytes)
-    make = _maker(packing)
     try:
-        return _all(make, raw, most)
+        return _all(_maker(packing), raw, min(settings.max_unpacked_bytes, settings.max_whole_bytes))
     except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
         raise Refusal("malformed", f"it is not a .{packing} that can be unpacked ({error})") from error
 
 
-def _all(make: Callable[[], _Unpacker], raw: bytes, most: int) -> bytes:
-    """Stream after stream, as their tools write one file behind the other."""
+def _all(make: Callable[[], _Unpacker], raw: bytes, max_bytes: int) -> bytes:
+    """Unpack stream after stream: packed files may be concatenated."""
     parts: list[bytes] = []
     size = 0
     while raw:
@@ -58,8 +56,8 @@ def _all(make: Callable[[], _Unpacker], raw: bytes, most: int) -> bytes:
                 raise EOFError("it ends too soon")
             parts.append(part)
             size += len(part)
-            if size > most:
-                raise Refusal("too_large", f"more than {most:,} bytes when unpacked (max_whole_bytes)")
+            if size > max_bytes:
+                raise Refusal("too_large", f"more than {max_bytes:,} bytes when unpacked (max_whole_bytes)")
         raw = unpacker.unused_data.lstrip(b"\0")
     return b"".join(parts)
 

@@ -409,7 +409,8 @@ def own_roots(engine: Engine, store: str | None) -> tuple[str, ...]:
     A store that came with a checkout lists whatever its writer wanted: what lies outside of the checkout is only read
     when the user names it.
     """
-    from brimful.documents.sources import is_remote, root_of
+    from brimful.documents.remote import is_remote
+    from brimful.documents.sources import root_of
 
     folder = found_in(store)
     if folder is not None:
@@ -479,7 +480,7 @@ def _names(wanted: str, path: str) -> bool:
     """Whether a path of a document is meant: exactly, as something in a folder, or by a glob."""
     if path == wanted or path.startswith(wanted.rstrip("/") + "/"):
         return True
-    from brimful.documents.skips import glob_pattern
+    from brimful.documents.ignores import glob_pattern
 
     pattern = glob_pattern(wanted) if any(mark in wanted for mark in "*?[") else None
     return pattern is not None and re.fullmatch(pattern, path) is not None

@@ -15,7 +15,7 @@ from typing import Any
 from brimful.engine import open as open_store
 from brimful.errors import BrimfulError, InputError, MissingPartError, choose, install
 from brimful.ingest import Report
-from brimful.ingest.folders import watch_into
+from brimful.ingest.watching import watch_into
 from brimful.store.address import Place
 from brimful.store.opening import opened
 from brimful.surfaces import records

@@ -7,12 +7,9 @@ import threading
 
 import pytest
 
-from brimful.documents.skips import SourceSettings
-from brimful.errors import SettingError
-from brimful.ingest import workers
+from brimful.ingest import batches
+from brimful.ingest.batches import index
 from brimful.ingest.folders import ingest
-from brimful.ingest.workers import index, threads_for
-from brimful.native import cores
 from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
 from tests.store.test_sqlite import dump
@@ -21,7 +18,7 @@ from tests.store.test_sqlite import dump
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Files of several kinds, in many small batches."""
-    monkeypatch.setattr(workers, "SEGMENT_BYTES", 2_000)
+    monkeypatch.setattr(batches, "SEGMENT_BYTES", 2_000)
     place = tmp_path / "notes"
     place.mkdir()
     for number in range(40):
@@ -39,24 +36,22 @@ def indexers() -> list[str]:
     return [each.name for each in threading.enumerate() if each.name.startswith("brimful-index")]
 
 
-def test_any_number_of_threads_makes_the_same_store(folder, tmp_path):
-    """With one, two and four: the same report, the same root, the same dump, the same bytes on disk."""
+def test_any_number_of_cores_makes_one_store(folder, tmp_path, monkeypatch):
+    """With one core and with two: one report, one dump, the same bytes on disk."""
     reports, dumps = [], []
-    for number in (1, 2, 4):
+    for number in (1, 2):
+        monkeypatch.setattr(batches, "cores", lambda number=number: number)
         with SqliteStore(tmp_path / f"{number}.db") as store:
-            report = ingest(store, folder, settings=SourceSettings(workers=number))
-            reports.append(report)
+            reports.append(ingest(store, folder))
             dumps.append(dump(store))
-    assert reports[0] == reports[1] == reports[2]
+    assert reports[0] == reports[1]
     assert reports[0].added == 81
-    assert dumps[0] == dumps[1] == dumps[2]
-    alone, *others = [(tmp_path / f"{number}.db").read_bytes() for number in (1, 2, 4)]
-    assert all(other == alone for other in others)
+    assert dumps[0] == dumps[1]
+    assert (tmp_path / "1.db").read_bytes() == (tmp_path / "2.db").read_bytes()
     assert not indexers()
 
 
-@pytest.mark.parametrize("number", [2, 4])
-def test_what_fails_in_a_thread_is_told_here_and_loses_nothing(folder, tmp_path, monkeypatch, number):
+def test_what_fails_in_a_thread_is_told_here_and_loses_nothing(folder, tmp_path, monkeypatch):
     """An error keeps its kind, what was committed before stays, no thread is left, and adding again completes it."""
     asked = []
 
@@ -68,16 +63,16 @@ def test_what_fails_in_a_thread_is_told_here_and_loses_nothing(folder, tmp_path,
 
     with SqliteStore(tmp_path / "store.db") as store:
         with monkeypatch.context() as patched:
-            patched.setattr(workers, "index", failing)
+            patched.setattr(batches, "index", failing)
             with pytest.raises(ZeroDivisionError, match="tea"):
-                ingest(store, folder, settings=SourceSettings(workers=number))
+                ingest(store, folder)
         assert not indexers()
         with store.snapshot() as now:
             before = len(list(now.rows()))
         assert 0 < before < 82
-        ingest(store, folder, settings=SourceSettings(workers=1))
+        ingest(store, folder)
         with SqliteStore(tmp_path / "fresh.db") as fresh:
-            ingest(fresh, folder, settings=SourceSettings(workers=1))
+            ingest(fresh, folder)
             assert dump(store) == dump(fresh)
     assert verify(tmp_path / "store.db") == []
 
@@ -87,21 +82,21 @@ def test_no_thread_goes_on_when_a_batch_cannot_be_written(folder, tmp_path, monk
     with SqliteStore(tmp_path / "store.db") as store:
         monkeypatch.setattr(store, "write", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            ingest(store, folder, settings=SourceSettings(workers=3))
+            ingest(store, folder)
         assert not indexers()
 
 
 SCRIPT = """
 import sys
 from pathlib import Path
-from brimful.documents.skips import SourceSettings
-from brimful.ingest import workers
+from brimful.ingest import batches
+from brimful.ingest.batches import index
 from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
-workers.SEGMENT_BYTES = 2_000
+batches.SEGMENT_BYTES = 2_000
 with SqliteStore(Path(sys.argv[1])) as store:
     told = lambda found: print(found.path, flush=True)
-    ingest(store, sys.argv[2], settings=SourceSettings(workers=2), progress=told)
+    ingest(store, sys.argv[2], progress=told)
 """
 
 
@@ -118,17 +113,3 @@ def test_a_program_ends_in_the_middle_of_it(folder, tmp_path, sent):
         program.communicate(timeout=60)
     assert program.returncode == -sent
     assert verify(store) == []
-
-
-def test_a_second_core_indexes():
-    """A thread is started where there is a core for it, or as many as the caller asks for."""
-    assert threads_for(workers=None) == (cores() > 1)
-    assert threads_for(workers=1) == 0
-    assert threads_for(workers=3) == 2
-
-
-@pytest.mark.parametrize("number", [0, -1, 17, True, 1.5])
-def test_workers_are_a_small_number(number):
-    """Anything else is refused with the value."""
-    with pytest.raises(SettingError, match="workers is"):
-        SourceSettings(workers=number)
