@@ -308,7 +308,7 @@ PROVIDER = 4
 STORAGE = 5
 
 
-class Outcome(NamedTuple):
+class _Outcome(NamedTuple):
     """What an error is to a program that started us, to one that asked over HTTP, and to a person."""
 
     exit: int
@@ -316,47 +316,47 @@ class Outcome(NamedTuple):
     title: str
 
 
-OUTCOMES: dict[str, Outcome] = {
-    "error": Outcome(USAGE, 500, "Something went wrong"),
-    "cancelled": Outcome(USAGE, 504, "Stopped before it was finished"),
-    "input": Outcome(USAGE, 422, "A value can't be used"),
-    "input.budget": Outcome(USAGE, 422, "The budget can't be used"),
-    "input.choice": Outcome(USAGE, 422, "Not among the choices"),
-    "input.document": Outcome(USAGE, 422, "The document can't be used"),
-    "input.format": Outcome(USAGE, 422, "Not what this program writes"),
-    "input.model": Outcome(USAGE, 422, "No vocabulary is known for the model"),
-    "input.score": Outcome(USAGE, 422, "A score has no place in an order"),
-    "input.secret": Outcome(USAGE, 422, "The text holds a credential"),
-    "input.setting": Outcome(USAGE, 422, "A setting is out of its range"),
-    "input.span": Outcome(USAGE, 422, "The document has no such byte range"),
-    "input.too_long": Outcome(USAGE, 413, "The text is longer than allowed"),
-    "endpoint": Outcome(PROVIDER, 502, "A server did not answer as it should"),
-    "missing": Outcome(PROVIDER, 501, "Something must be installed first"),
-    "provider": Outcome(PROVIDER, 502, "The model's provider failed"),
-    "provider.wait": Outcome(PROVIDER, 503, "The model's provider asks for patience"),
-    "store": Outcome(STORAGE, 503, "The store can't do that now"),
-    "store.access": Outcome(STORAGE, 503, "The store's server refuses that"),
-    "store.busy": Outcome(STORAGE, 503, "Another process is writing"),
-    "store.corrupt": Outcome(STORAGE, 500, "Stored bytes are not what was written"),
-    "store.full": Outcome(STORAGE, 507, "No room is left on the disk"),
-    "store.unreachable": Outcome(STORAGE, 503, "The store's server can't be reached"),
-    "store.rules": Outcome(STORAGE, 500, "The store was made by other rules"),
-    "store.version": Outcome(STORAGE, 500, "The store can't be read by this version"),
-    "request.json": Outcome(USAGE, 400, "The body is not JSON that can be read safely"),
-    "request.token": Outcome(USAGE, 401, "A bearer token is needed"),
-    "request.origin": Outcome(USAGE, 403, "Requests from other sites are refused"),
-    "request.not_found": Outcome(USAGE, 404, "There is no such thing"),
-    "request.method": Outcome(USAGE, 405, "Not a method of this address"),
-    "request.too_large": Outcome(USAGE, 413, "The body is too large"),
-    "request.media_type": Outcome(USAGE, 415, "Only JSON is accepted"),
-    "request.host": Outcome(USAGE, 421, "The server is not called that"),
-    "request.invalid": Outcome(USAGE, 422, "A field or parameter can't be used"),
-    "request.busy": Outcome(USAGE, 503, "Too much at the moment"),
-    "request.deadline": Outcome(USAGE, 504, "It took too long"),
+OUTCOMES: dict[str, _Outcome] = {
+    "error": _Outcome(USAGE, 500, "Something went wrong"),
+    "cancelled": _Outcome(USAGE, 504, "Stopped before it was finished"),
+    "input": _Outcome(USAGE, 422, "A value can't be used"),
+    "input.budget": _Outcome(USAGE, 422, "The budget can't be used"),
+    "input.choice": _Outcome(USAGE, 422, "Not among the choices"),
+    "input.document": _Outcome(USAGE, 422, "The document can't be used"),
+    "input.format": _Outcome(USAGE, 422, "Not what this program writes"),
+    "input.model": _Outcome(USAGE, 422, "No vocabulary is known for the model"),
+    "input.score": _Outcome(USAGE, 422, "A score has no place in an order"),
+    "input.secret": _Outcome(USAGE, 422, "The text holds a credential"),
+    "input.setting": _Outcome(USAGE, 422, "A setting is out of its range"),
+    "input.span": _Outcome(USAGE, 422, "The document has no such byte range"),
+    "input.too_long": _Outcome(USAGE, 413, "The text is longer than allowed"),
+    "endpoint": _Outcome(PROVIDER, 502, "A server did not answer as it should"),
+    "missing": _Outcome(PROVIDER, 501, "Something must be installed first"),
+    "provider": _Outcome(PROVIDER, 502, "The model's provider failed"),
+    "provider.wait": _Outcome(PROVIDER, 503, "The model's provider asks for patience"),
+    "store": _Outcome(STORAGE, 503, "The store can't do that now"),
+    "store.access": _Outcome(STORAGE, 503, "The store's server refuses that"),
+    "store.busy": _Outcome(STORAGE, 503, "Another process is writing"),
+    "store.corrupt": _Outcome(STORAGE, 500, "Stored bytes are not what was written"),
+    "store.full": _Outcome(STORAGE, 507, "No room is left on the disk"),
+    "store.unreachable": _Outcome(STORAGE, 503, "The store's server can't be reached"),
+    "store.rules": _Outcome(STORAGE, 500, "The store was made by other rules"),
+    "store.version": _Outcome(STORAGE, 500, "The store can't be read by this version"),
+    "request.json": _Outcome(USAGE, 400, "The body is not JSON that can be read safely"),
+    "request.token": _Outcome(USAGE, 401, "A bearer token is needed"),
+    "request.origin": _Outcome(USAGE, 403, "Requests from other sites are refused"),
+    "request.not_found": _Outcome(USAGE, 404, "There is no such thing"),
+    "request.method": _Outcome(USAGE, 405, "Not a method of this address"),
+    "request.too_large": _Outcome(USAGE, 413, "The body is too large"),
+    "request.media_type": _Outcome(USAGE, 415, "Only JSON is accepted"),
+    "request.host": _Outcome(USAGE, 421, "The server is not called that"),
+    "request.invalid": _Outcome(USAGE, 422, "A field or parameter can't be used"),
+    "request.busy": _Outcome(USAGE, 503, "Too much at the moment"),
+    "request.deadline": _Outcome(USAGE, 504, "It took too long"),
 }
 
 
-def outcome_of(code: str) -> Outcome:
+def outcome_of(code: str) -> _Outcome:
     """The outcome of an error code, or of the family that it belongs to.
 
     >>> outcome_of("provider.quota").status, outcome_of("input.budget").exit

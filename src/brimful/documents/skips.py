@@ -9,14 +9,14 @@ from typing import Literal, get_args
 from brimful.choices import normalise
 from brimful.errors import SettingError, choose
 
-Overridable = Literal["hidden", "ignored", "derived", "secret", "binary", "too_large", "outside", "encoding"]
+_Liftable = Literal["hidden", "ignored", "derived", "secret", "binary", "too_large", "outside", "encoding"]
 """What `allow` may name: behind every other reason there is nothing that could be read."""
 _Final = Literal[
     "excluded", "link", "loop", "broken", "special", "unreadable", "name", "too_deep", "changing", "malformed", "empty"
 ]
-Reason = Literal[Overridable, _Final, "missing_part"]
+Reason = Literal[_Liftable, _Final, "missing_part"]
 """Closed list of reasons; docs/loaders.md says what each means and what to do about it."""
-_OVERRIDABLE: tuple[Reason, ...] = get_args(Overridable)
+_LIFTABLE: tuple[Reason, ...] = get_args(_Liftable)
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
 
@@ -65,7 +65,7 @@ class SourceSettings:
 
     def __post_init__(self) -> None:
         for reason in self.allow:
-            choose(reason, _OVERRIDABLE, what="reason to allow")
+            choose(reason, _LIFTABLE, what="reason to allow")
         normalise(self, allow=frozenset(self.allow))
         for name in ("exclude", "include"):
             value = getattr(self, name)

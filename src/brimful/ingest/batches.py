@@ -31,11 +31,11 @@ class FileResult(NamedTuple):
     skipped: list[Skipped]
 
 
-Indexed = tuple[list[Found], list[FileResult], Prepared]
+_Indexed = tuple[list[Found], list[FileResult], Prepared]
 """A batch of files, a result for each, and their documents ready to be written."""
 
 
-def indexed_batches(files: Iterable[Found], naming: Naming, settings: SourceSettings) -> Generator[Indexed]:
+def indexed_batches(files: Iterable[Found], naming: Naming, settings: SourceSettings) -> Generator[_Indexed]:
     """Read and index files in batches of about a segment."""
     ahead = int(cores() > 1)
     waiting: deque[tuple[list[Found], list[FileResult], Future[Prepared]]] = deque()
@@ -52,7 +52,7 @@ def indexed_batches(files: Iterable[Found], naming: Naming, settings: SourceSett
         pool.shutdown(cancel_futures=True)
 
 
-def _awaited(batch: list[Found], results: list[FileResult], prepared: Future[Prepared]) -> Indexed:
+def _awaited(batch: list[Found], results: list[FileResult], prepared: Future[Prepared]) -> _Indexed:
     return batch, results, prepared.result()
 
 
