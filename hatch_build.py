@@ -28,9 +28,9 @@ class KernelsHook(BuildHookInterface[Any]):
     """One wheel a platform, whatever the version of Python: the library does not know Python."""
 
     def dependencies(self) -> list[str]:
-        """A compiler from the package index, where the machine has none."""
+        """cffi, and a compiler from the package index where the machine has none."""
         building = _building()
-        return [] if building.compilers() else [building.ZIG]
+        return [building.CFFI] if building.compilers() else [building.CFFI, building.ZIG]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and put the library into the wheel; an editable install has it beside the source.
@@ -45,7 +45,8 @@ class KernelsHook(BuildHookInterface[Any]):
         folder = Path(tempfile.mkdtemp(prefix="brimful-kernels-"))
         library = folder / f"kernels{building.suffix_for(target or None)}"
         building.build(library, target=target or None)
-        build_data["force_include"][str(library)] = f"brimful/native/{library.name}"
+        for path in (library, building.declarations_beside(library)):
+            build_data["force_include"][str(path)] = f"brimful/native/{path.name}"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{tag or _own_tag()}"
 

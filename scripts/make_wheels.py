@@ -31,7 +31,7 @@ with brimful.open("try.db") as engine:
     context = engine.context("When is tea?", budget=500)
     assert "four" in context.text
     assert engine.verify(context.receipt).verified
-print("a context and a receipt that verifies, with", Path(native.library()._name).name)
+print("a context and a receipt that verifies, with", native.library())
 """
 
 

@@ -8,7 +8,7 @@
  * Weights lie in panels of 32 outputs: as many neighbouring inputs of each as one instruction multiplies and adds up,
  * then the next inputs. */
 
-#include "kernels.h"
+#include "shared.h"
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define HAS_WIDE 1
@@ -23,8 +23,7 @@
 
 enum { PLAIN, AVX2, VNNI };
 enum { LANES = 16, COLUMNS = 32, GROUP = 12, BLOCK = 48, MOST_SCORE = 1 << 30 };
-enum { LAYERS, WIDTH, HEADS, INNER, REACH, IS_FIRST, PATH };
-enum { FRONT_PARTS = 5, LINEAR_PARTS = 4, LINEARS = 6, NORM_PARTS = 2, LAYER_PARTS = LINEARS * LINEAR_PARTS + 2 * NORM_PARTS };
+enum { FRONT_PARTS = 4, LINEAR_PARTS = 4, LINEARS = 6, NORM_PARTS = 2, LAYER_PARTS = LINEARS * LINEAR_PARTS + 2 * NORM_PARTS };
 
 /* Added to a number below 2^22, this leaves the nearest whole number in the last bits. */
 #define MAGIC 12582912.0f
@@ -97,21 +96,22 @@ static int64_t in_columns(int64_t count)
     return (count + COLUMNS - 1) / COLUMNS * COLUMNS;
 }
 
-static model model_of(const int64_t *sizes, const void *const *parts, double epsilon)
+static model model_of(const bert_model *given, const float *words)
 {
-    model of = {.layers = sizes[LAYERS], .width = sizes[WIDTH], .padded = in_columns(sizes[WIDTH]), .heads = sizes[HEADS]};
+    const void *const *parts = given->parts;
+    model of = {.layers = given->layers, .width = given->width, .heads = given->heads, .inner = given->inner};
+    of.padded = in_columns(of.width);
     of.head = of.width / of.heads;
     of.head_padded = in_columns(of.head);
-    of.inner = sizes[INNER];
     of.inner_padded = in_columns(of.inner);
-    of.is_first = sizes[IS_FIRST];
-    of.reach = (float)sizes[REACH];
+    of.is_first = given->is_first;
+    of.reach = (float)given->reach;
     of.share = 1.44269504f / __builtin_sqrtf((float)of.head); /* powers of 2, not of e */
-    of.epsilon = (float)epsilon;
-    of.words = parts[0];
-    of.places = parts[1];
-    of.kind = parts[2];
-    of.first_norm = (norm){parts[3], parts[4]};
+    of.epsilon = (float)given->epsilon;
+    of.words = words;
+    of.places = parts[0];
+    of.kind = parts[1];
+    of.first_norm = (norm){parts[2], parts[3]};
     of.parts = parts + FRONT_PARTS;
     return of;
 }
@@ -190,7 +190,7 @@ static rooms lay_out(const model *of, int64_t count, uintptr_t *at)
 #endif
 
 /* The best way for this processor and what runs on it; those before it can be gone too. */
-EXPORT int64_t best_path(void)
+int64_t best_path(void)
 {
 #if HAS_WIDE
     unsigned a, b, c, d, low, high;
@@ -213,8 +213,8 @@ static int64_t neighbours(int64_t path)
 
 /* Round weights to a byte by output and lay them in panels, `packed` being zeros before: bytes for VNNI, else of 16 bits.
  * `scales` and `starts` have a number for each output. Returns 0 where a weight is not finite, or absurdly large. */
-EXPORT int64_t pack_weights(const float *weights, int64_t outputs, int64_t inputs, int64_t path, void *packed,
-                            float *scales, int32_t *starts)
+int64_t pack_weights(const float *weights, int64_t outputs, int64_t inputs, int64_t path, void *packed, float *scales,
+                     int32_t *starts)
 {
     int is_fit = 1;
     int64_t together = neighbours(path), rows = (inputs + together - 1) / together * together;
@@ -249,27 +249,26 @@ EXPORT int64_t pack_weights(const float *weights, int64_t outputs, int64_t input
 }
 
 /* How much room `read_tokens` needs for so many tokens, in bytes. */
-EXPORT int64_t room_for_tokens(const int64_t *sizes, int64_t count)
+int64_t room_for_tokens(const bert_model *given, int64_t count)
 {
-    const void *none[FRONT_PARTS] = {0};
-    model of = model_of(sizes, none, 0);
+    model of = model_of(given, NULL);
     uintptr_t at = 64;
     lay_out(&of, count, &at);
     return (int64_t)at;
 }
 
-/* The vector of a text: the sum over its tokens' vectors, or that of the first. `parts` are where the weights lie. Returns 0 where a number
- * on the way is not finite. */
-EXPORT int64_t read_tokens(const int64_t *sizes, const void *const *parts, double epsilon, const int32_t *tokens,
-                           int64_t count, void *room, float *vector)
+/* The vector of a text: the sum over its tokens' vectors, or that of the first; `words` are the rows of the table of words
+ * that its tokens have. Returns 0 where a number on the way is not finite. */
+int64_t read_tokens(const bert_model *given, const float *words, const int32_t *tokens, int64_t count, void *room,
+                    float *vector)
 {
-    model of = model_of(sizes, parts, epsilon);
+    model of = model_of(given, words);
     uintptr_t at = (uintptr_t)room;
     rooms in = lay_out(&of, count, &at);
 #if HAS_WIDE
-    if (sizes[PATH] == VNNI)
+    if (given->path == VNNI)
         return vnni_read_text(&of, tokens, &in, vector);
-    if (sizes[PATH] == AVX2)
+    if (given->path == AVX2)
         return avx2_read_text(&of, tokens, &in, vector);
 #endif
     return plain_read_text(&of, tokens, &in, vector);

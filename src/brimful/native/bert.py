@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import library
+from brimful.native import kernels, library, pointer, pointers, struct
 
 Floats = NDArray[np.float32]
 
@@ -81,8 +81,8 @@ class Encoder:
         self._keep_norm(tensor, "embeddings.LayerNorm")
         for number in range(layers.count):
             self._keep_layer(tensor, f"encoder.layer.{number}.")
-        self._addresses = np.array([each.ctypes.data for each in self._kept], np.uint64)
-        self._sizes = np.array(self._numbers(), np.int64)
+        parts = kernels().types.new("void *[]", pointers(*self._kept))
+        self._model = struct("bert_model", parts=parts, **self._numbers())
         self._rooms = threading.local()
 
     @property
@@ -101,26 +101,25 @@ class Encoder:
         _expect(words, (len(numbers), self.width), "word_embeddings")
         order, vector = np.arange(len(numbers), dtype=np.int32), np.empty(self.width, np.float32)
         room = self._room(len(numbers))
-        addresses = np.concatenate(([np.uint64(words.ctypes.data)], self._addresses))
-        places = (self._sizes.ctypes.data, addresses.ctypes.data, self._epsilon)
-        texts = (order.ctypes.data, len(order), room.ctypes.data, vector.ctypes.data)
-        if not library().read_tokens(*places, *texts):
+        given = (pointer(words), pointer(order), len(order), pointer(room), pointer(vector))
+        if not library().read_tokens(self._model, *given):
             raise ValueError("a number of the model is not finite")
         return vector
 
     def _room(self, tokens: int) -> NDArray[np.uint8]:
         """Memory to work in: each thread has its own, as large as the longest text needed that it has read."""
-        needed = int(library().room_for_tokens(self._sizes.ctypes.data, tokens))
+        needed = int(library().room_for_tokens(self._model, tokens))
         room: NDArray[np.uint8] | None = getattr(self._rooms, "room", None)
         if room is None or len(room) < needed:
             room = self._rooms.room = np.empty(needed, np.uint8)
         return room
 
-    def _numbers(self) -> list[int]:
-        """As the kernel reads them."""
+    def _numbers(self) -> dict[str, object]:
+        """What the kernel has to know of the model beside its tensors."""
         reach = min(isqrt(_MOST_SCORE // (self.width // self._layers.heads)), _MOST_REACH)
-        sizes = [self._layers.count, self.width, self._layers.heads, self.inner]
-        return [*sizes, reach, int(self._layers.is_first), self._path]
+        sizes = {"layers": self._layers.count, "width": self.width, "heads": self._layers.heads, "inner": self.inner}
+        rest = {"is_first": self._layers.is_first, "path": self._path, "epsilon": self._epsilon}
+        return {**sizes, "reach": reach, **rest}
 
     def _check(self) -> None:
         heads, width = self._layers.heads, self.width
@@ -155,8 +154,8 @@ class Encoder:
         weights = np.ascontiguousarray(weights)
         for part in range(parts):
             given = weights[part * size : (part + 1) * size]
-            places = (packed[part].ctypes.data, scales[part].ctypes.data, starts[part].ctypes.data)
-            if not library().pack_weights(given.ctypes.data, size, weights.shape[1], self._path, *places):
+            places = (pointer(packed[part]), pointer(scales[part]), pointer(starts[part]))
+            if not library().pack_weights(pointer(given), size, weights.shape[1], self._path, *places):
                 raise ValueError(_UNFIT)
         spread = np.zeros((parts, columns), np.float32)
         spread[:, :size] = bias.reshape(parts, size)

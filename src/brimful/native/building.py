@@ -1,7 +1,7 @@
 """How do the kernels become a library?
 
-By the machine's C compiler, or by `ziglang` from the package index where there is none. Only the standard library is
-needed here: the build of a wheel reads this file before the package can be imported.
+By the machine's C compiler, or by `ziglang` from the package index where there is none. Only the standard library and
+cffi are needed here: the build of a wheel reads this file before the package can be imported.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 ZIG = "ziglang>=0.14"
 """What to install where no compiler is."""
+CFFI = "cffi>=1.17"
+"""What reads `kernels.h`."""
 
 _COMPILERS = ("cc", "gcc", "clang")
 _FLAGS = (
@@ -62,14 +64,19 @@ def beside_source() -> Path:
     return FOLDER / "built" / f"{sysconfig.get_platform()}-{digest()}{suffix_for()}"
 
 
+def declarations_beside(library: Path) -> Path:
+    """Where the types of a library's functions are: what cffi made of `kernels.h`, since to read C takes it 0.06 s."""
+    return library.with_suffix(".cffi")
+
+
 def remove_older(library: Path) -> None:
     """Remove what earlier source left beside a library of a checkout.
 
     Other processes may have such a library open, or remove it too: what can't be removed stays until the next time.
     """
     platform = library.name.rpartition("-")[0]
-    for path in library.parent.glob(f"{platform}-*{library.suffix}"):
-        if path != library:
+    for path in library.parent.glob(f"{platform}-*"):
+        if path.stem != library.stem:
             with contextlib.suppress(OSError):
                 path.unlink()
 
@@ -128,5 +135,18 @@ def _compiled(command: Sequence[str], library: Path, flags: Sequence[str], *, is
             return f"{error}"
         if done.returncode or not made.is_file():
             return (done.stderr.strip() or f"exit code {done.returncode}")[:500]
-        os.replace(made, library)  # noqa: PTH105 - over what another process may have put there
+        declarations = declarations_beside(made)
+        _declare(declarations)
+        os.replace(declarations, declarations_beside(library))  # noqa: PTH105 - over what another process put there
+        os.replace(made, library)  # noqa: PTH105
     return None
+
+
+def _declare(path: Path) -> None:
+    """Write the types of `kernels.h` as cffi loads them."""
+    from cffi import FFI, recompiler
+
+    ffi = FFI()
+    ffi.set_source("kernels", None)
+    ffi.cdef((FOLDER / "kernels.h").read_text())
+    recompiler.make_py_source(ffi, "kernels", str(path))

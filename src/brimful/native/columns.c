@@ -3,7 +3,7 @@
 #include "places.h"
 
 /* How many bytes the numbers take as varints; `values` are not negative. */
-EXPORT int64_t packed_size(const int64_t *values, int64_t count)
+int64_t packed_size(const int64_t *values, int64_t count)
 {
     int64_t size = count;
     for (int64_t at = 0; at < count; at++)
@@ -22,7 +22,7 @@ static inline uint8_t *put(uint8_t *out, uint64_t value)
 }
 
 /* Pack numbers into `out`, which has room for packed_size of them. */
-EXPORT void pack_numbers(const int64_t *values, int64_t count, uint8_t *out)
+void pack_numbers(const int64_t *values, int64_t count, uint8_t *out)
 {
     for (int64_t at = 0; at < count; at++)
         out = put(out, (uint64_t)values[at]);
@@ -48,7 +48,7 @@ static inline uint8_t *put_short(uint8_t *out, uint32_t value)
  * room for as many bytes a number as the largest of all takes, and eight. Returns the bytes of all, or -1 where a column
  * does not ascend. For numbers of eight bytes and of four. */
 #define PACK_COLUMNS(name, number, put)                                                                                \
-    EXPORT int64_t name(const number *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out)     \
+    int64_t name(const number *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out)     \
     {                                                                                                                  \
         uint8_t *start = out;                                                                                          \
         for (int64_t column = 0; column < count; column++) {                                                           \
@@ -68,7 +68,7 @@ PACK_COLUMNS(pack_columns, int64_t, put)
 PACK_COLUMNS(pack_places, int32_t, put_short)
 
 /* How many numbers are packed here. */
-EXPORT int64_t packed_count(const uint8_t *packed, int64_t size)
+int64_t packed_count(const uint8_t *packed, int64_t size)
 {
     int64_t count = 0;
     for (int64_t at = 0; at < size; at++)
@@ -77,7 +77,7 @@ EXPORT int64_t packed_count(const uint8_t *packed, int64_t size)
 }
 
 /* Unpack packed_count numbers into `values`; with `sums` each has all before it added. Bits beyond 64 are dropped. */
-EXPORT void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, int64_t *values)
+void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, int64_t *values)
 {
     uint64_t total = 0, value = 0;
     unsigned shift = 0;
@@ -116,27 +116,21 @@ static int64_t unite_two(const int32_t *one, int64_t ones, const int32_t *other,
     return made;
 }
 
-/* For skips.c too. */
-int64_t unite_few(const int32_t **columns, int64_t *sizes, int64_t count, int32_t *out, int32_t *room);
-
 /* Ascending columns as one, each number once: the shortest first, two at a time. `out` and `room` have room for all
  * numbers. Returns how many there are. */
-int64_t unite_few(const int32_t **columns, int64_t *sizes, int64_t count, int32_t *out, int32_t *room)
+int64_t unite_few(column *columns, int64_t count, int32_t *out, int32_t *room)
 {
-    for (int64_t column = 1; column < count; column++) /* they are few */
-        for (int64_t at = column; at && sizes[at] < sizes[at - 1]; at--) {
-            const int32_t *values = columns[at];
-            int64_t size = sizes[at];
-            columns[at] = columns[at - 1];
-            sizes[at] = sizes[at - 1];
-            columns[at - 1] = values;
-            sizes[at - 1] = size;
+    for (int64_t number = 1; number < count; number++)
+        for (int64_t at = number; at && columns[at].size < columns[at - 1].size; at--) {
+            column longer = columns[at - 1];
+            columns[at - 1] = columns[at];
+            columns[at] = longer;
         }
     /* The last one of them is made in `out`. */
     int32_t *to = count % 2 ? room : out, *from = count % 2 ? out : room;
-    int64_t made = count ? unite_two(columns[0], sizes[0], columns[0], 0, count > 1 ? from : out) : 0;
-    for (int64_t column = 1; column < count; column++) {
-        made = unite_two(from, made, columns[column], sizes[column], to);
+    int64_t made = count ? unite_two(columns[0].values, columns[0].size, NULL, 0, count > 1 ? from : out) : 0;
+    for (int64_t number = 1; number < count; number++) {
+        made = unite_two(from, made, columns[number].values, columns[number].size, to);
         int32_t *other = from;
         from = to;
         to = other;
@@ -144,44 +138,40 @@ int64_t unite_few(const int32_t **columns, int64_t *sizes, int64_t count, int32_
     return made;
 }
 
-/* The same of several segments, `count` columns of each: those of segment s are columns[s], columns[segments + s] and so
- * on. `out` gets what they are, segment after segment, `made` how many numbers of each. Returns how many there are.
- * `own` has place for `count` columns, `lengths` for as many numbers, `room` for all numbers of a segment. */
-EXPORT int64_t unite_columns(const int32_t *const *columns, const int64_t *sizes, int64_t count, int64_t segments,
-                             const int32_t **own, int64_t *lengths, int32_t *room, int32_t *out, int64_t *made)
+/* What unite_few does, for several segments: `groups` has `count` columns of each. `out` gets what they are, segment after
+ * segment, `made` how many numbers of each; `room` is for all numbers of a segment. Returns how many there are; `count` is
+ * at most MOST_UNITED. */
+int64_t unite_columns(const column *const *groups, int64_t count, int64_t segments, int32_t *room, int32_t *out,
+                      int64_t *made)
 {
     int64_t total = 0;
     for (int64_t segment = 0; segment < segments; segment++) {
-        int64_t some = 0;
-        for (int64_t column = 0; column < count; column++)
-            if (sizes[column * segments + segment]) {
-                own[some] = columns[column * segments + segment];
-                lengths[some++] = sizes[column * segments + segment];
-            }
-        made[segment] = unite_few(own, lengths, some, out + total, room);
+        column own[MOST_UNITED];
+        for (int64_t group = 0; group < count; group++)
+            own[group] = groups[group][segment];
+        made[segment] = unite_few(own, count, out + total, room);
         total += made[segment];
     }
     return total;
 }
 
-/* Columns of several segments without the numbers of others: those of segment s are columns[s] and others[s],
- * others[segments + s] and so on, `count` of them. `out` has room for all, and gets what is left, segment after segment;
- * `made` gets how many numbers of each. Returns how many there are. */
-EXPORT int64_t leave_out(const int32_t *const *columns, const int64_t *sizes, int64_t segments,
-                         const int32_t *const *others, const int64_t *other_sizes, int64_t count, int32_t *out,
-                         int64_t *made)
+/* Columns of several segments without the numbers of others, which are `count` columns of each. `out` has room for all,
+ * and gets what is left, segment after segment; `made` gets how many numbers of each. Returns how many there are. */
+int64_t leave_out(const column *columns, int64_t segments, const column *const *others, int64_t count, int32_t *out,
+                  int64_t *made)
 {
     int64_t total = 0;
     for (int64_t segment = 0; segment < segments; segment++) {
         int32_t *own = out + total;
-        int64_t left = sizes[segment];
+        int64_t left = columns[segment].size;
         if (left)
-            memcpy(own, columns[segment], (size_t)left * sizeof *own);
-        for (int64_t other = segment; other < count * segments; other += segments) {
+            memcpy(own, columns[segment].values, (size_t)left * sizeof *own);
+        for (int64_t group = 0; group < count; group++) {
+            const column *other = others[group] + segment;
             int64_t kept = 0, at = 0;
             for (int64_t number = 0; number < left; number++) {
-                at = place_not_below(others[other], other_sizes[other], at, own[number]);
-                if (at == other_sizes[other] || others[other][at] != own[number])
+                at = place_not_below(other->values, other->size, at, own[number]);
+                if (at == other->size || other->values[at] != own[number])
                     own[kept++] = own[number];
             }
             left = kept;

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
-from brimful.native import Numbers, Places, address_in, address_of, library, numbers_of, places_of
+from brimful.native import Numbers, Places, kernels, library, numbers_of, places_of, pointer, pointers, struct, structs
+
+if TYPE_CHECKING:
+    from brimful.native import Field, Pointer
 
 _BITS = 7  # of a packed number in each byte
 
@@ -25,8 +28,8 @@ _SAYS_MORE = (
 def pack_numbers(values: NDArray[Any]) -> bytes:
     """Numbers as varints: seven bits a byte, low bits first. None of them is negative."""
     values = numbers_of(values)
-    packed = np.empty(library().packed_size(values.ctypes.data, len(values)), np.uint8)
-    library().pack_numbers(values.ctypes.data, len(values), packed.ctypes.data)
+    packed = np.empty(library().packed_size(pointer(values), len(values)), np.uint8)
+    library().pack_numbers(pointer(values), len(values), pointer(packed))
     return packed.tobytes()
 
 
@@ -43,8 +46,8 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
     # No difference is larger than the largest number.
     widest = -(-max(int(columns.max(initial=0)).bit_length(), 1) // _BITS)
     packed = np.empty(widest * len(columns) + 8, np.uint8)
-    given = (columns.ctypes.data, offsets.ctypes.data, len(ends) - 1, ends.ctypes.data + ends.itemsize)
-    size = (library().pack_places if is_narrow else library().pack_columns)(*given, packed.ctypes.data)
+    given = (pointer(columns), pointer(offsets), len(ends) - 1, pointer(ends[1:]))
+    size = (library().pack_places if is_narrow else library().pack_columns)(*given, pointer(packed))
     if size < 0:
         raise ValueError("the numbers of a column must ascend, from 0 on")
     return packed[:size].tobytes(), ends
@@ -54,15 +57,15 @@ def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers
     """The numbers that were packed; with `sums` each with all before it added."""
     codes = packed if isinstance(packed, bytes) else bytes(packed)
     values = np.empty(library().packed_count(codes, len(codes)), np.int64)
-    library().unpack_numbers(codes, len(codes), sums, address_of(values))
+    library().unpack_numbers(codes, len(codes), sums, pointer(values))
     return values
 
 
 class Columns:
-    """Columns of places or rows, one for each segment, with where a kernel finds them.
+    """Columns of places or rows, one for each segment, as a kernel takes them (`struct`).
 
-    `at` is where each begins in memory, `sizes` how many numbers each has, `total` how many all of them have. A place
-    on the axis of a segment takes four bytes: indexing has no more for it, and merging makes no longer axis.
+    `sizes` is how many numbers each has, `total` how many all of them have. A place on the axis of a segment takes four
+    bytes: indexing has no more for it, and merging makes no longer axis.
     """
 
     counted: tuple[Columns, Numbers, Numbers] | None = None
@@ -70,9 +73,10 @@ class Columns:
 
     def __init__(self, columns: Iterable[NDArray[Any]]) -> None:
         self._columns = [places_of(column) for column in columns]
-        self.at = np.array([address_of(column) for column in self._columns], np.uint64)
-        self.sizes = np.array([len(column) for column in self._columns], np.int64)
-        self.total = int(self.sizes.sum())
+        self.sizes = [len(column) for column in self._columns]
+        self.total = sum(self.sizes)
+        pairs = list(zip(map(pointer, self._columns), self.sizes, strict=True))
+        self.struct = kernels().types.new("column[]", pairs)
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -82,11 +86,6 @@ class Columns:
 
     def __iter__(self) -> Iterator[Places]:
         return iter(self._columns)
-
-    @property
-    def given(self) -> tuple[int, int, int]:
-        """What every kernel over columns is given first: where they are, how long, how many."""
-        return address_of(self.at), address_of(self.sizes), len(self)
 
     @classmethod
     def cut(cls, values: Places, sizes: Numbers) -> Columns:
@@ -116,9 +115,10 @@ class OpenPages:
 
     def __init__(self, pages: Sequence[PackedPage | None]) -> None:
         self._kept, self._count = pages, len(pages)
-        given = np.array([_NOTHING if page is None else page.given for page in pages], np.uint64)
-        self.pages = given.reshape(-1, len(_NOTHING))  # where a kernel finds them
-        self._at = address_of(self.pages)
+        self.struct = kernels().types.new("page[]", [{} if page is None else page.fields for page in pages])
+
+    def __len__(self) -> int:
+        return self._count
 
     @property
     def nbytes(self) -> int:
@@ -133,9 +133,7 @@ class OpenPages:
         """The numbers that each has for a name."""
         before, counts, total = self._find(name)
         values = np.empty(total, np.int32)
-        made = library().unpack_in_pages(
-            self._at, self._count, address_of(before), address_of(counts), address_of(values)
-        )
+        made = library().unpack_in_pages(self.struct, self._count, *pointers(before, counts, values))
         if made != total:
             raise CorruptError(_SAYS_MORE)
         return Columns.cut(values, counts)
@@ -154,19 +152,19 @@ class OpenPages:
         """
         bounds = self._beginning(prefix)
         room = np.empty(int((bounds[:, 1] - bounds[:, 0]).sum()), np.uint8)
-        made = library().near_names(self._at, self._count, address_of(bounds), letters, longer, address_of(room))
+        made = library().near_names(self.struct, self._count, pointer(bounds), letters, longer, pointer(room))
         return room[: made - 1].tobytes().split(b"\n") if made else []
 
     def _beginning(self, prefix: bytes) -> Numbers:
         """Between which newlines of each page the names stand that begin so."""
         bounds = np.empty((self._count, 2), np.int64)
-        library().find_beginnings(self._at, self._count, prefix, len(prefix), address_of(bounds))
+        library().find_beginnings(self.struct, self._count, prefix, len(prefix), pointer(bounds))
         return bounds
 
     def _find(self, name: bytes) -> tuple[Numbers, Numbers, int]:
         """How many numbers stand before those of a name in each, how many it has, and how many that are."""
         before, counts = np.empty((2, self._count), np.int64)
-        total = library().find_in_pages(self._at, self._count, name, len(name), address_of(before), address_of(counts))
+        total = library().find_in_pages(self.struct, self._count, name, len(name), pointer(before), pointer(counts))
         if total < 0:
             raise CorruptError(_SAYS_MORE)
         return before, counts, total
@@ -179,7 +177,7 @@ class PackedPage:
     columns, and those from there to the third the packed columns.
     """
 
-    __slots__ = ("_content", "given", "names", "nbytes")
+    __slots__ = ("_content", "fields", "names", "nbytes")
 
     def __init__(self, names: bytes, content: bytes, parts: tuple[int, int, int]) -> None:
         first, middle, last = parts
@@ -187,9 +185,12 @@ class PackedPage:
             raise ValueError("a newline must stand before the first name and behind each")
         if not 0 <= first <= middle <= last <= len(content):
             raise ValueError("the parts of a page must lie inside of it")
-        self.names, self._content, self.nbytes = names, content, len(names) + len(content)
-        at = address_in(content)
-        self.given = (address_in(names), len(names), at + first, middle - first, at + middle, last - middle)
+        self.names, self.nbytes = names, len(names) + len(content)
+        of_bytes = kernels().types.from_buffer
+        at = of_bytes("uint8_t[]", content)
+        self.fields = {"names": of_bytes("uint8_t[]", names), "size": len(names)}
+        self.fields |= {"counts": at + first, "counted": middle - first, "packed": at + middle, "bytes": last - middle}
+        self._content = at
 
 
 def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
@@ -216,14 +217,16 @@ def unite_all(groups: Sequence[Columns]) -> Columns:
         raise ValueError("every group needs a column of each segment")
     while len(groups) > _MOST_UNITED:
         groups = [unite_all(groups[first : first + _MOST_UNITED]) for first in range(0, len(groups), _MOST_UNITED)]
-    count, segments = len(groups), len(groups[0])
-    columns, sizes = np.array([group.at for group in groups]), np.array([group.sizes for group in groups])
-    own, made = np.empty(2 * count, np.int64), np.empty(segments, np.int64)
-    out, room = np.empty(int(sizes.sum()), np.int32), np.empty(int(sizes.sum(axis=0).max(initial=0)), np.int32)
-    given = (address_of(columns), address_of(sizes), count, segments)
-    rooms = (address_of(own), address_of(own) + 8 * count, address_of(room))
-    library().unite_columns(*given, *rooms, address_of(out), address_of(made))
+    segments = len(groups[0])
+    made, out = np.empty(segments, np.int64), np.empty(sum(group.total for group in groups), np.int32)
+    room = np.empty(max(map(sum, zip(*(group.sizes for group in groups), strict=True)), default=0), np.int32)
+    library().unite_columns(_pointers("column", groups), len(groups), segments, *pointers(room, out, made))
     return Columns.cut(out, made)
+
+
+def _pointers(kind: str, owners: Sequence[Columns | OpenPages]) -> Pointer:
+    """Where the structs of several owners lie."""
+    return kernels().types.new(f"{kind} *[]", [owner.struct for owner in owners])
 
 
 def leave_out(columns: Columns, others: Sequence[Columns]) -> Columns:
@@ -237,11 +240,9 @@ def leave_out(columns: Columns, others: Sequence[Columns]) -> Columns:
         raise ValueError("every group needs a column of each segment")
     if not others:
         return columns
-    at, sizes = np.array([each.at for each in others]), np.array([each.sizes for each in others])
     out, made = np.empty(columns.total, np.int32), np.empty(len(columns), np.int64)
-    library().leave_out(
-        *columns.given, address_of(at), address_of(sizes), len(others), address_of(out), address_of(made)
-    )
+    others_at = _pointers("column", others)
+    library().leave_out(columns.struct, len(columns), others_at, len(others), pointer(out), pointer(made))
     return Columns.cut(out, made)
 
 
@@ -253,37 +254,32 @@ def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Colum
     >>> [column.tolist() for column in unite_named([(pages, b"cup"), (pages, b"tea")], [Columns([np.array([6])])])]
     [[5, 6, 7, 900]]
     """
-    segments = len(found[0][0].pages)
-    if any(len(pages.pages) != segments for pages, _ in found) or any(len(each) != segments for each in beside):
+    segments = len(found[0][0])
+    if any(len(pages) != segments for pages, _ in found) or any(len(each) != segments for each in beside):
         raise ValueError("every name needs a page of each segment, and what is beside it a column")
     if len(found) + len(beside) > _MOST_UNITED:
         return unite_all([*beside, *(pages.of(name) for pages, name in found)])
-    pages = np.concatenate([each.pages for each, _ in found]) if len(found) > 1 else found[0][0].pages
+    pages = _pointers("page", [each for each, _ in found])
     names, bounds = (
         b"".join([name for _, name in found]),
         np.array([0, *accumulate([len(name) for _, name in found])], np.int64),
     )
     before, counts = np.empty((2, len(found), segments), np.int64)
-    places = (address_of(before), address_of(counts))
-    total = library().find_all_in_pages(address_of(pages), segments, names, address_of(bounds), len(found), *places)
+    places = (pointer(before), pointer(counts))
+    total = library().find_all_in_pages(pages, segments, names, pointer(bounds), len(found), *places)
     if total < 0:
         raise CorruptError(_SAYS_MORE)
-    at, sizes = (np.concatenate([getattr(each, name) for each in beside] or [_NONE]) for name in ("at", "sizes"))
     unpacked = counts.sum(axis=0)  # of each segment: one after the other is unpacked and united
-    whole = unpacked + sizes.reshape(len(beside), segments).sum(axis=0)
-    room = np.empty(int(unpacked.max(initial=0) + whole.max(initial=0)), np.int32)
+    whole = unpacked + np.array([each.sizes for each in beside], np.int64).reshape(-1, segments).sum(axis=0)
+    values, room = (np.empty(int(sizes.max(initial=0)), np.int32) for sizes in (unpacked, whole))
     out, made = np.empty(int(whole.sum()), np.int32), np.empty(segments, np.int64)
-    others = (address_of(at), address_of(sizes), len(beside), segments)
-    rooms = (address_of(room), address_of(room) + 4 * int(unpacked.max(initial=0)), address_of(out), address_of(made))
-    if library().unite_in_pages(address_of(pages), *places, len(found), *others, *rooms) < 0:
+    others = (_pointers("column", beside), len(beside), segments)
+    if library().unite_in_pages(pages, *places, len(found), *others, *pointers(values, room, out, made)) < 0:
         raise CorruptError(_SAYS_MORE)
     return Columns.cut(out, made)
 
 
 _NONE = np.zeros(0, np.int64)
-
-
-_NOTHING = (0,) * 6
 
 
 class _PlacedUnits(NamedTuple):
@@ -329,12 +325,20 @@ class UnitGrid:
             or (np.append(firsts, -1)[firsts.searchsorted(begins)] != begins).any()
         ):
             raise ValueError("extents must follow each other, each with units of one segment")
-        columns = np.array([address_of(column) for column in kept], np.uint64)
-        widths = np.array([column.itemsize for column in kept], np.int64)
-        self._kept = (firsts, behind, ends, shifts, owners, kept, columns, widths, begins)
-        given = [*map(address_of, (firsts, behind, ends, shifts, owners)), len(firsts)]
-        self._grid = np.array([*given, *map(address_of, (columns, widths, begins)), len(kept)], np.uint64)
-        self.at, self.rows, self.segments, self._size = address_of(self._grid), owners, len(kept), int(sizes.sum())
+        columns = structs("unit_starts", [{"narrow" if column.itemsize == 4 else "wide": column} for column in kept])
+        self.struct = struct(
+            "grid",
+            firsts=firsts,
+            behind=behind,
+            ends=ends,
+            shifts=shifts,
+            owners=owners,
+            extents=len(firsts),
+            starts=columns,
+            begins=begins,
+            segments=len(kept),
+        )
+        self.rows, self.segments, self._size = owners, len(kept), int(sizes.sum())
 
     def __len__(self) -> int:
         return self._size
@@ -343,7 +347,7 @@ class UnitGrid:
         """Where some units lie, in any order."""
         units = numbers_of(units)
         made = np.empty((7, len(units)), np.int64)
-        if library().place_units(self.at, address_of(units), len(units), address_of(made)) < 0:
+        if library().place_units(self.struct, pointer(units), len(units), pointer(made)) < 0:
             raise ValueError("there are no such units")
         return _PlacedUnits(*made)
 
@@ -354,15 +358,11 @@ class UnitGrid:
             raise ValueError("every first unit needs a last one, and a reach from 0 on")
         most = max(int((highs - lows).sum()), 0) + (2 * reach + 1) * len(lows)
         made = np.empty(most, np.int64)
-        given = (address_of(lows), address_of(highs), len(lows), reach, address_of(made), most)
-        count = library().units_between(self.at, *given)
+        given = (pointer(lows), pointer(highs), len(lows), reach, pointer(made), most)
+        count = library().units_between(self.struct, *given)
         if count < 0:
             raise ValueError("there are no such units, or they do not ascend")
         return made[:count]
-
-
-NO_TREE = _NOTHING
-"""What kernels are given of a segment without headings."""
 
 
 class HeadingTree:
@@ -374,14 +374,13 @@ class HeadingTree:
             raise ValueError("every heading needs an end and a parent, and there must be extents")
         if int(self.parents.min()) < 0:
             raise ValueError("a heading must stand under another, or under none: their number")
-        self.given = (
-            address_of(self.starts),
-            address_of(self.ends),
-            address_of(self.parents),
-            len(starts),
-            address_of(self._bases),
-            len(bases),
-        )
+        self.fields: dict[str, Field] = {
+            "starts": self.starts,
+            "ends": self.ends,
+            "parents": self.parents,
+            "bases": self._bases,
+        }
+        self.fields |= {"heads": len(starts), "extents": len(bases)}
 
 
 _COMMON = 4
@@ -407,12 +406,11 @@ class CountedRows:
     """
 
     def __init__(self, bases: Columns, rows: Columns, *, count: int) -> None:
-        if len(bases) != len(rows) or (bases.sizes != rows.sizes).any():
+        if len(bases) != len(rows) or bases.sizes != rows.sizes:
             raise ValueError("every segment needs its extents, and every extent its row")
         self._kept, self._segments, self._known = (bases, rows), len(bases), 0
         self.counts, self._rows = np.zeros(count, np.int64), np.empty(count, np.int64)
-        self._given = (address_of(bases.at), address_of(rows.at), address_of(bases.sizes))
-        self._room = (address_of(self.counts), address_of(self._rows))
+        self._room = (pointer(self.counts), pointer(self._rows))
 
     def __len__(self) -> int:
         """How many rows have anything."""
@@ -424,13 +422,18 @@ class CountedRows:
         if len(positions) != self._segments or weight < 1:
             raise ValueError("every segment needs its positions, and these a weight from 1 on")
         if not is_common(positions, len(self.counts)):
-            self._known = library().add_to_rows(*positions.given, *self._given, weight, *self._room, self._known)
+            self._known = self._add(positions, weight)
             return
         if positions.counted is None or positions.counted[0] is not self._kept[0]:
             fresh = CountedRows(*self._kept, count=len(self.counts))
-            known = library().add_to_rows(*positions.given, *self._given, 1, *fresh._room, 0)
-            rows = fresh._rows[:known].copy()
+            rows = fresh._rows[: fresh._add(positions, 1)].copy()
             positions.counted = (self._kept[0], rows, fresh.counts[rows])
         _, rows, times = positions.counted
-        given = (address_of(rows), address_of(times), len(rows), weight)
+        given = (pointer(rows), pointer(times), len(rows), weight)
         self._known = library().add_rows(*given, *self._room, self._known)
+
+    def _add(self, positions: Columns, weight: int) -> int:
+        """How many rows have anything once each position counts so much."""
+        bases, rows = self._kept
+        columns = (positions.struct, self._segments, bases.struct, rows.struct)
+        return int(library().add_to_rows(*columns, weight, *self._room, self._known))

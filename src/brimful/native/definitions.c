@@ -1,7 +1,7 @@
 /* What does a source define? The functions, classes and constants of Python; definitions in each other, with the
  * comments in front of them; and the blocks of lines that they are. */
 
-#include "kernels.h"
+#include "shared.h"
 
 enum { MACRO = 1, OWNER = 4, OWNED = 8, BLOCK = 16, RANK = 32 }; /* what a definition is, as bits */
 enum { ATTRIBUTES = 1, ELIXIR = 2 };                    /* what may stand above one, by language */
@@ -192,11 +192,11 @@ typedef struct {
  * with where it starts and ends, where its signature ends, and what it is. What a macro would write is left out. `fronts`
  * are comments, `docs` strings that may say what a definition is for; `kind` says which attributes may stand above one, 0
  * for none. Returns how many are kept. */
-EXPORT int64_t nest_definitions(const uint8_t *content, const uint8_t *code, int64_t size, const int64_t *given,
-                                int64_t count, const int64_t *front_starts, const int64_t *front_ends,
-                                int64_t fronts, const int64_t *doc_starts, const int64_t *doc_ends, int64_t docs,
-                                int64_t kind, const int64_t *places, const int64_t *closes, const int64_t *opens,
-                                int64_t brackets, int64_t *rows)
+int64_t nest_definitions(const uint8_t *content, const uint8_t *code, int64_t size, const int64_t *given, int64_t count,
+                         const int64_t *front_starts, const int64_t *front_ends, int64_t fronts,
+                         const int64_t *doc_starts, const int64_t *doc_ends, int64_t docs, int64_t kind,
+                         const int64_t *places, const int64_t *closes, const int64_t *opens, int64_t brackets,
+                         int64_t *rows)
 {
     source of = {content, code, size, places, closes, opens, brackets};
     definition *made = (definition *)rows;
@@ -323,7 +323,7 @@ static void sort_blocks(block *blocks, int64_t count, int by_rank)
 }
 
 /* Sort the blocks, clip what would cross its container, and number the levels from 1. Returns how many are kept. */
-EXPORT int64_t nest_blocks(int64_t *rows, int64_t count)
+int64_t nest_blocks(int64_t *rows, int64_t count)
 {
     block *blocks = (block *)rows;
     int64_t kept = 0, around = -1;
@@ -359,7 +359,7 @@ EXPORT int64_t nest_blocks(int64_t *rows, int64_t count)
 
 /* The blocks of some definitions: those of more than one line, from where their lines begin, with their own lines as
  * signatures. Returns how many there are; there is room for as many rows as definitions. */
-EXPORT int64_t find_blocks(const uint8_t *content, const int64_t *definitions, int64_t count, int64_t *rows)
+int64_t find_blocks(const uint8_t *content, const int64_t *definitions, int64_t count, int64_t *rows)
 {
     const definition *given = (const definition *)definitions;
     int64_t kept = 0;
@@ -489,8 +489,8 @@ static int64_t find_outer_lines(const source *of, const int32_t *depths, line *l
  * where its head and where it ends: six columns a row. Code, brackets and how many are open before each, and behind the
  * last, are given. `lines` has room for three numbers a line, `opened` for one a definition, `rows` for a definition a
  * line. Returns how many there are. */
-EXPORT int64_t define_python(const uint8_t *code, int64_t size, const int64_t *places, const int32_t *depths,
-                             const int64_t *closes, int64_t brackets, int64_t *room, int64_t *opened, int64_t *rows)
+int64_t define_python(const uint8_t *code, int64_t size, const int64_t *places, const int32_t *depths,
+                      const int64_t *closes, int64_t brackets, int64_t *room, int64_t *opened, int64_t *rows)
 {
     source of = {code, code, size, places, closes, NULL, brackets};
     line *lines = (line *)room;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import Numbers, address_of, library, numbers_of
+from brimful.native import Numbers, library, numbers_of, pointer
 
 MACRO, FUNCTION, OWNER, OWNED, BLOCK, RANK = (1 << bit for bit in range(6))
 """What a definition is: a macro; a function; what has methods; in such a thing, or named with one; what has a block,
@@ -51,10 +51,10 @@ def nest_definitions(
         closed = np.flatnonzero(closes >= 0)
         opens[places.searchsorted(closes[closed])] = places[closed]
     rows = np.empty((len(given), DEFINITION), np.int64)
-    remarks = [part for starts, ends in columns for part in (address_of(starts), address_of(ends), len(starts))]
-    signs = (address_of(places), address_of(closes), address_of(opens), len(places))
+    remarks = [part for starts, ends in columns for part in (pointer(starts), pointer(ends), len(starts))]
+    signs = (pointer(places), pointer(closes), pointer(opens), len(places))
     count = library().nest_definitions(
-        content, code, len(code), address_of(given), len(given), *remarks, attributes, *signs, address_of(rows)
+        content, code, len(code), pointer(given), len(given), *remarks, attributes, *signs, pointer(rows)
     )
     return rows[:count]
 
@@ -78,7 +78,7 @@ def find_blocks(content: bytes, definitions: Numbers) -> Numbers:
     if len(definitions) and not 0 <= definitions[:, :4].min() <= definitions[:, :4].max() <= len(content):
         raise ValueError("a definition must lie inside its source")
     rows = np.empty((len(definitions), _BLOCK), np.int64)
-    return rows[: library().find_blocks(content, address_of(definitions), len(definitions), address_of(rows))]
+    return rows[: library().find_blocks(content, pointer(definitions), len(definitions), pointer(rows))]
 
 
 def nest_blocks(blocks: Numbers) -> Numbers:
@@ -91,7 +91,7 @@ def nest_blocks(blocks: Numbers) -> Numbers:
     """
     rows = np.zeros((len(blocks), _BLOCK), np.int64)
     rows[:, :5], rows[:, 7] = blocks, np.arange(len(blocks))
-    return rows[: library().nest_blocks(address_of(rows), len(rows))]
+    return rows[: library().nest_blocks(pointer(rows), len(rows))]
 
 
 def define_python(code: bytes, brackets: Brackets) -> Numbers:
@@ -106,6 +106,6 @@ def define_python(code: bytes, brackets: Brackets) -> Numbers:
     most = library().count_newlines(code, len(code)) + 1
     lines, opened = np.empty((most, 3), np.int64), np.empty(most, np.int64)
     rows = np.empty((most, _PYTHON), np.int64)
-    given = (address_of(places), address_of(depths), address_of(closes), len(places))
-    made = (address_of(lines), address_of(opened), address_of(rows))
+    given = (pointer(places), pointer(depths), pointer(closes), len(places))
+    made = (pointer(lines), pointer(opened), pointer(rows))
     return rows[: library().define_python(code, len(code), *given, *made)]

@@ -54,37 +54,23 @@ static void to_one(double *scores, int64_t count)
         scores[at] /= most;
 }
 
-enum { SCALES = 2 }; /* the unit itself, and its surroundings */
-
-/* Words in units. Of each scale how far it reaches, how many bytes it has on average, and what each word is worth there,
- * scale after scale; `covering` is what it is worth where the question is covered. `documents` and `records` say of each
- * row what it is worth and whether it is made of records. `measures` are k1, k1 + 1, b and 1 - b, and what counts: the
- * unit, its document and its surroundings. */
-typedef struct {
-    int64_t words, units;
-    const int64_t *counts, *told, *lasts, *sizes, *rows;
-    const double *documents;
-    const uint8_t *records;
-    const int64_t *reaches;
-    const double *bytes, *worths, *covering, *measures;
-} weighing;
+enum { SCALES = 2 };
 
 /* What the surroundings of each unit are worth by BM25, more where they have more of the words; the best is worth one.
  * Where `most` is not NULL it gets what those cover that cover most. */
 static void weigh_scale(const weighing *asked, int64_t scale, const uint8_t *has, int64_t *around, double *damped,
                         double *covered, double *covers, double *scores, double *most)
 {
-    double k1 = asked->measures[0], k1_more = asked->measures[1], b = asked->measures[2], rest = asked->measures[3];
-    double whole = 0.0, unit_bytes = asked->bytes[scale];
-    int64_t units = asked->units, reach = asked->reaches[scale];
+    double k1 = asked->k1, k1_more = k1 + 1, b = asked->b, rest = 1 - b, whole = 0.0;
+    int64_t units = asked->units, reach = asked->scales[scale].reach;
     const int64_t *counts = asked->counts, *told = asked->told, *lasts = asked->lasts;
     sum_around(asked->sizes, units, lasts, reach, around);
     for (int64_t at = 0; at < units; at++) {
-        damped[at] = k1 * (rest + b * ((double)around[at] / unit_bytes));
+        damped[at] = k1 * (rest + b * ((double)around[at] / asked->scales[scale].bytes));
         covers[at] = covered[at] = scores[at] = 0.0;
     }
     for (int64_t word = 0; word < asked->words; word++, counts += units, told += units, has += units) {
-        double worth = asked->worths[scale * asked->words + word], cover = asked->covering[word];
+        double worth = asked->scales[scale].worths[word], cover = asked->covering[word];
         whole += worth;
         for (int64_t start = 0; start < units; start = lasts[start] + 1) {
             if (!has[start])
@@ -114,13 +100,12 @@ static void weigh_scale(const weighing *asked, int64_t scale, const uint8_t *has
  * and at least as much as the one of rank `first_ones`, ascending, and behind them room for as many numbers; `has` has a
  * byte for each word and unit, `room` is for four numbers a unit. `most` gets how much of the question the near
  * surroundings with most of it cover. Returns how many the best are. */
-EXPORT int64_t weigh_scales(const weighing *asked, int64_t first_ones, uint8_t *has, int64_t *room, double *scales,
-                            double *lexical, int64_t *best, double *most)
+int64_t weigh_scales(const weighing *asked, int64_t first_ones, uint8_t *has, int64_t *room, double *scales,
+                     double *lexical, int64_t *best, double *most)
 {
     int64_t units = asked->units, made = 0, least = 1;
     double *damped = (double *)(room + units), *covered = damped + units, *covers = covered + units;
     double *own = scales, *near = own + units;
-    const double *shares = asked->measures + 4;
     mark_runs(asked->counts, asked->told, asked->words, units, asked->lasts, has);
     *most = 0.0;
     for (int64_t scale = 0; scale < SCALES; scale++)
@@ -128,8 +113,8 @@ EXPORT int64_t weigh_scales(const weighing *asked, int64_t first_ones, uint8_t *
     int64_t *ranks = room;
     for (int64_t at = 0; at < units; at++) {
         int64_t row = asked->rows[at], is_record = asked->records[row];
-        double worth = shares[0] * own[at] + shares[1] * (is_record ? own[at] : asked->documents[row]);
-        worth = worth + shares[2] * (is_record ? own[at] : near[at]);
+        double worth = asked->unit_share * own[at] + asked->document_share * (is_record ? own[at] : asked->documents[row]);
+        worth = worth + asked->near_share * (is_record ? own[at] : near[at]);
         lexical[at] = worth;
         ranks[at] = (int64_t)rounded(worth * 1000000.0);
     }
@@ -141,34 +126,14 @@ EXPORT int64_t weigh_scales(const weighing *asked, int64_t first_ones, uint8_t *
     return made;
 }
 
-/* What speaks for a unit: a number for each, or for each row of documents. */
-typedef struct {
-    const double *values;
-    double share;
-    int64_t by_row;
-} added_signal;
-
-/* Units with all that speaks for them. `favour` says how many thousandths each row counts, `allowed` whether it may be
- * shown; NULL where they all count the same. */
-typedef struct {
-    int64_t units, documents;
-    const int64_t *rows;
-    const double *by_document;
-    int64_t signals;
-    const added_signal *given;
-    const int64_t *favour;
-    const uint8_t *allowed;
-    double known;
-} settling;
-
 /* Add all that speaks for each unit to what it is worth by its words, in `lexical`. `scores` gets
  * that in millionths, `whole` what each document is worth by itself and by its best unit. `best` has room for a
  * number a document. */
-EXPORT void settle_units(const settling *asked, double *lexical, double *best, int64_t *scores, int64_t *whole)
+void settle_units(const settling *asked, double *lexical, double *best, int64_t *scores, int64_t *whole)
 {
     int64_t units = asked->units;
     for (int64_t number = 0; number < asked->signals; number++) {
-        const added_signal *own = asked->given + number;
+        const added_signal *own = asked->added + number;
         for (int64_t at = 0; at < units; at++)
             lexical[at] = lexical[at] + own->share * own->values[own->by_row ? asked->rows[at] : at];
     }
@@ -196,11 +161,11 @@ EXPORT void settle_units(const settling *asked, double *lexical, double *best, i
 }
 
 /* Add what a word is worth by BM25 to the score of each row that is known to have it, and forget its counts: in
- * thousandths, of rows of such `sizes` against the others. `measures` are those of weigh_scales. */
-EXPORT void weigh_rows(const int64_t *known, int64_t count, int64_t *counts, const double *sizes, double worth,
-                       const double *measures, double *scores)
+ * thousandths, of rows of such `sizes` against the others. */
+void weigh_rows(const int64_t *known, int64_t count, int64_t *counts, const double *sizes, double worth, double k1,
+                double b, double *scores)
 {
-    double k1 = measures[0], k1_more = measures[1], b = measures[2], rest = measures[3];
+    double k1_more = k1 + 1, rest = 1 - b;
     for (int64_t at = 0; at < count; at++) {
         int64_t row = known[at];
         double times = (double)counts[row] / 1000.0;
@@ -211,7 +176,7 @@ EXPORT void weigh_rows(const int64_t *known, int64_t count, int64_t *counts, con
 
 /* Some units by their scores, the highest first; equal ones stay as they stand. `units` are `count` places of `scores`,
  * and get the order; `room` is for as many. No two scores are 2^62 apart. */
-EXPORT void order_units(const int64_t *scores, int64_t count, int64_t *units, int64_t *room)
+void order_units(const int64_t *scores, int64_t count, int64_t *units, int64_t *room)
 {
     int64_t most = INT64_MIN, least = INT64_MAX;
     for (int64_t at = 0; at < count; at++) {
@@ -261,9 +226,8 @@ static void sink(const int64_t *rows, const int64_t *offsets, int64_t *heap, int
 /* The units that are worth anything, the best first; of equal ones by path and place.
  * `out` gets five columns of `count` numbers, of which the first so many are set: its place, its number, its row, its
  * score and what words are worth, in millionths. `room` is for a number a unit. Returns how many there are. */
-EXPORT int64_t order_field(int64_t count, const int64_t *numbers, const int64_t *rows, const int64_t *offsets,
-                           const int64_t *lasts, const int64_t *scores, const double *lexical, int64_t *room,
-                           int64_t *out)
+int64_t order_field(int64_t count, const int64_t *numbers, const int64_t *rows, const int64_t *offsets,
+                    const int64_t *lasts, const int64_t *scores, const double *lexical, int64_t *room, int64_t *out)
 {
     int64_t runs = 0, made = 0, *order = out, *kept = out + count;
     for (int64_t at = 0; at < count; at++)

@@ -1,104 +1,385 @@
-/* What every kernel shares: arrays in, arrays out. The caller owns all memory and has checked every size; nothing here
- * allocates, keeps anything between two calls or touches Python. */
+/* Everything that Python calls, and the structs that it hands over: C includes this file, and cffi reads it as it is, so
+ * that names, types and order are declared once. Only plain declarations stand here. What a function does stands where it is
+ * defined. The caller owns all memory and has checked every size. */
 
-#ifndef BRIMFUL_KERNELS_H
-#define BRIMFUL_KERNELS_H
-
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
-#ifdef _WIN32
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
-
-/* The eight bytes that begin here as a number, the first one lowest, whatever the machine. */
-static inline uint64_t word_at(const uint8_t *at)
-{
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
-/* How many bits are set: by hand, since what every processor has is a call and eight look-ups. */
-static inline int64_t ones_in(uint64_t bits)
-{
-    bits -= bits >> 1 & 0x5555555555555555u;
-    bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
-    return (int64_t)(((bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56);
-}
-
-/* The last word of a string, of 1 to 8 bytes: zeros stand behind its end. */
-static inline uint64_t masked(uint64_t word, int64_t bytes)
-{
-    return bytes >= 8 ? word : word & (((uint64_t)1 << 8 * bytes) - 1);
-}
-
-/* Which bytes a table marks with its lowest bit; and as ranges, from `lows` on so many more, where these are few. */
-enum { MOST_RANGES = 8 };
+/* Numbers of one segment, ascending: positions of a word, the beginnings of extents or blocks, or rows. */
 typedef struct {
-    const uint8_t *table;
-    int ranges; /* more than MOST_RANGES where only the table tells */
-    uint8_t lows[MOST_RANGES], more[MOST_RANGES];
-} marking;
+    const int32_t *values;
+    int64_t size;
+} column;
 
-static inline marking marking_of(const uint8_t *table)
-{
-    marking marks = {table, 0, {0}, {0}};
-    for (int code = 0; code < 256 && marks.ranges <= MOST_RANGES; code++) {
-        if (!(table[code] & 1))
-            continue;
-        int first = code;
-        while (code + 1 < 256 && table[code + 1] & 1)
-            code++;
-        if (marks.ranges < MOST_RANGES) {
-            marks.lows[marks.ranges] = (uint8_t)first;
-            marks.more[marks.ranges] = (uint8_t)(code - first);
-        }
-        marks.ranges++;
-    }
-    return marks;
-}
+/* Names as lines that ascend bytewise, with a newline before the first and behind each; how many numbers the column of
+ * each has, packed; and the columns, packed. `size`, `counted` and `bytes` are lengths in bytes. */
+typedef struct {
+    const uint8_t *names;
+    int64_t size;
+    const uint8_t *counts;
+    int64_t counted;
+    const uint8_t *packed;
+    int64_t bytes;
+} page;
 
-/* Of the next 64 bytes, or of as many as are left, whether each is marked: a bit each, the first one lowest. */
-static inline uint64_t lowest_bits(const uint8_t *text, int64_t left, const marking *marks)
-{
-    const uint8_t *table = marks->table;
-    uint64_t found = 0;
-#ifdef __SSE2__
-    if (left >= 64 && marks->ranges <= MOST_RANGES) {
-        for (int part = 0; part < 64; part += 16) {
-            __m128i bytes = _mm_loadu_si128((const __m128i *)(text + part)), in = _mm_setzero_si128();
-            for (int range = 0; range < marks->ranges; range++) {
-                __m128i above = _mm_sub_epi8(bytes, _mm_set1_epi8((char)marks->lows[range]));
-                __m128i most = _mm_set1_epi8((char)marks->more[range]);
-                in = _mm_or_si128(in, _mm_cmpeq_epi8(_mm_min_epu8(above, most), above));
-            }
-            found |= (uint64_t)(uint16_t)_mm_movemask_epi8(in) << part;
-        }
-        return found;
-    }
-#endif
-    if (left >= 64)
-        for (int word = 0; word < 64; word += 8) {
-            uint64_t bits = 0;
-            for (int byte = 0; byte < 8; byte++)
-                bits |= (uint64_t)(table[text[word + byte]] & 1) << byte;
-            found |= bits << word;
-        }
-    else
-        for (int64_t byte = 0; byte < left; byte++)
-            found |= (uint64_t)(table[text[byte]] & 1) << byte;
-    return found;
-}
+/* Where the units of a segment start on its axis: one of the two is NULL. */
+typedef struct {
+    const uint32_t *narrow;
+    const int64_t *wide;
+} unit_starts;
 
-#endif
+/* The units of all segments are numbered one after the other. Extent e has those from firsts[e] to behind[e] - 1; it
+ * belongs to row owners[e], ends at ends[e] on the axis of its segment, and shifts[e] leads from the axis to the
+ * document. Segment s has the units from begins[s] on. */
+typedef struct {
+    const int64_t *firsts, *behind, *ends, *shifts, *owners;
+    int64_t extents;
+    const unit_starts *starts;
+    const int64_t *begins;
+    int64_t segments;
+} grid;
+
+/* The headings of a segment: heading h is [starts[h], ends[h]), its ends ascend, and it stands under parents[h], which is
+ * `heads` for none. The extents of the segment begin at bases, which ascend. */
+typedef struct {
+    const int32_t *starts, *ends, *parents;
+    int64_t heads;
+    const int32_t *bases;
+    int64_t extents;
+} tree;
+
+/* Positions of a word that count alike, `weight` thousandths: a column for each segment. Where they are many, `rows` are
+ * the `row_count` documents that have them, and `times` how often; else it is NULL. */
+typedef struct {
+    const column *positions;
+    int64_t weight;
+    const int64_t *rows, *times;
+    int64_t row_count;
+} group;
+
+/* A word of a question: its groups, of which the first ones count most and no two share a position, and the documents
+ * whose names have it. */
+typedef struct {
+    const group *groups;
+    int64_t group_count;
+    const int64_t *called;
+    int64_t called_count;
+} word;
+
+/* A corpus: of each segment where its extents begin and the rows of these, where its blocks begin, and the number of the
+ * first of them. Of each block its row and its first unit, of each row whether it is made of records. */
+typedef struct {
+    int64_t segments;
+    const column *bases, *rows, *block_starts;
+    const int64_t *block_numbers;
+    int64_t blocks;
+    const int32_t *block_rows;
+    const int64_t *block_firsts;
+    int64_t units;
+    const uint8_t *records;
+    const grid *grid;
+} corpus;
+
+/* What a word adds to each block that has it: by its groups, or where it has none by blocks of its own. */
+typedef struct {
+    double gain;
+    const group *groups;
+    int64_t group_count;
+    const int64_t *blocks;
+    int64_t block_count;
+} gain;
+
+/* What narrows a question down. `allowed` says for each row whether it may be shown; NULL for all. A block counts by its
+ * words, and by `document` times what its row is worth in `documents`. The best `most` of them are taken; where
+ * `of_records` is not 0, no more than one in so many of records while others have anything. At most `touched` blocks have
+ * any of the words. */
+typedef struct {
+    int64_t words;
+    const gain *gains;
+    const uint8_t *allowed;
+    const double *documents;
+    double document;
+    int64_t most, of_records, touched, reach;
+} narrowing;
+
+/* Units with room for the headings above them: those of segment s are bounds[s] to bounds[s + 1] - 1, and ascend there.
+ * `rows` are their documents, `lasts` the last one of the run of neighbours that each is in. Which headings stand above a
+ * unit is a chain, and units that follow each other mostly have the same one: `owners` has a number for each unit,
+ * `chains` `deepest` for each, `told` one for each. `heads` has room for the starts and `head_ends` for the ends of all
+ * that are used, as many as `chains` has or as there are headings of segments that have units; `used` one more than there
+ * are segments. `bits` has a bit for each heading of the segment with most, and a word more, all 0; `ranks` a number for
+ * each word. */
+typedef struct {
+    int64_t count;
+    const int64_t *starts, *ends, *rows, *lasts, *bounds;
+    int64_t deepest;
+    uint64_t *bits;
+    int64_t *ranks;
+    int32_t *owners, *chains;
+    uint8_t *told;
+    int64_t *head_starts, *head_ends, *used;
+} candidates;
+
+/* A distance at which words count: how many units to both sides, how many bytes that is on average, and what each word is
+ * worth. */
+typedef struct {
+    int64_t reach;
+    double bytes;
+    const double *worths;
+} scale;
+
+/* Words in units: the unit itself and its surroundings are the scales; `covering` is what each word is worth where the
+ * question is covered. `documents` and `records` say of each row what it is worth and whether it is made of records. k1 and
+ * b are those of BM25; then come the shares of the unit, of its document and of its surroundings. */
+typedef struct {
+    int64_t words, units;
+    const int64_t *counts, *told, *lasts, *sizes, *rows;
+    const double *documents;
+    const uint8_t *records;
+    scale scales[2];
+    const double *covering;
+    double k1, b, unit_share, document_share, near_share;
+} weighing;
+
+/* What speaks for a unit: a number for each, or for each row of documents. */
+typedef struct {
+    const double *values;
+    double share;
+    int64_t by_row;
+} added_signal;
+
+/* Units with all that speaks for them. `favour` says how many thousandths each row counts, `allowed` whether it may be
+ * shown; NULL where they all count alike. */
+typedef struct {
+    int64_t units, documents;
+    const int64_t *rows;
+    const double *by_document;
+    int64_t signals;
+    const added_signal *added;
+    const int64_t *favour;
+    const uint8_t *allowed;
+    double known;
+} settling;
+
+/* A place in a table of strings: the string itself or a hash of it, its length (0 where the place is free), its number. */
+typedef struct {
+    uint64_t key;
+    int32_t length, number;
+} string_slot;
+
+/* A string to be sorted: its first eight bytes as a number that is in their order. */
+typedef struct {
+    uint64_t head;
+    int64_t number;
+} string_head;
+
+/* A vocabulary: token t is bytes[offsets[t]] to bytes[offsets[t + 1] - 1], none is longer than `longest`. `slots` is a
+ * table of hashes over the tokens with 1 << bits places; kinds[pages[code >> 7] << 7 | (code & 127)] is what a character
+ * is. `shorts` has 1 << 15 places, which are all zeros before the first call. */
+typedef struct {
+    int64_t is_cased;
+    const uint8_t *bytes;
+    const int32_t *offsets;
+    int64_t count, longest;
+    const uint64_t *slots;
+    int64_t bits;
+    const uint16_t *pages;
+    const uint8_t *kinds;
+    uint64_t *shorts;
+} vocabulary;
+
+/* A BERT model: its sizes, the largest number that heads compare, whether the first token's vector is taken, which
+ * instructions multiply; and its tensors, in the order of bert.c. */
+typedef struct {
+    int64_t layers, width, heads, inner, reach, is_first, path;
+    double epsilon;
+    const void *const *parts;
+} bert_model;
+
+/* columns.c */
+int64_t packed_size(const int64_t *values, int64_t count);
+void pack_numbers(const int64_t *values, int64_t count, uint8_t *out);
+int64_t packed_count(const uint8_t *packed, int64_t size);
+void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, int64_t *values);
+int64_t unite_columns(const column *const *groups, int64_t count, int64_t segments, int32_t *room, int32_t *out,
+                      int64_t *made);
+int64_t pack_columns(const int64_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out);
+int64_t pack_places(const int32_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out);
+int64_t leave_out(const column *columns, int64_t segments, const column *const *others, int64_t count, int32_t *out,
+                  int64_t *made);
+
+/* places.c */
+void count_inside(const column *positions, int64_t segments, const int64_t *starts, const int64_t *ends,
+                  const int64_t *bounds, int64_t weight, int64_t *counts);
+int64_t add_to_rows(const column *positions, int64_t segments, const column *bases, const column *rows, int64_t weight,
+                    int64_t *counts, int64_t *known, int64_t count);
+int64_t add_rows(const int64_t *rows, const int64_t *times, int64_t size, int64_t weight, int64_t *counts,
+                 int64_t *known, int64_t count);
+
+/* units.c */
+int64_t place_units(const grid *units, const int64_t *numbers, int64_t count, int64_t *out);
+int64_t units_between(const grid *units, const int64_t *lows, const int64_t *highs, int64_t count, int64_t reach,
+                      int64_t *out, int64_t most);
+
+/* skips.c */
+void find_beginnings(const page *pages, int64_t count, const uint8_t *prefix, int64_t length, int64_t *bounds);
+int64_t near_names(const page *pages, int64_t count, const int64_t *bounds, int64_t letters, int64_t longer,
+                   uint8_t *out);
+int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *name, int64_t length, int64_t *before,
+                      int64_t *counts);
+int64_t find_all_in_pages(const page *const *pages, int64_t count, const uint8_t *names, const int64_t *bounds,
+                          int64_t size, int64_t *before, int64_t *counts);
+int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *before, const int64_t *counts,
+                        int32_t *values);
+int64_t unite_in_pages(const page *const *pages, const int64_t *before, const int64_t *counts, int64_t names,
+                       const column *const *beside, int64_t others, int64_t segments, int32_t *values, int32_t *room,
+                       int32_t *out, int64_t *made);
+
+/* question.c */
+int64_t count_documents(const corpus *whole, const word *asked, int64_t name, int64_t *counts, int64_t *known);
+int64_t choose_units(const corpus *whole, const narrowing *asked, double *worth, int32_t *seen, int64_t *touched,
+                     int64_t *units, int64_t most, int64_t *places, int64_t *bounds);
+void count_words(const corpus *whole, const tree *trees, const candidates *units, const word *words, int64_t word_count,
+                 int64_t heading, int64_t *marks, int64_t *counts, int64_t *told, uint8_t *has);
+int64_t find_defining(const corpus *whole, const tree *trees, const candidates *units, const word *const *words,
+                      const uint8_t *anywhere, int64_t count, int64_t *out, int64_t most);
+
+/* field.c */
+int64_t weigh_scales(const weighing *asked, int64_t first_ones, uint8_t *has, int64_t *room, double *scales,
+                     double *lexical, int64_t *best, double *most);
+void settle_units(const settling *asked, double *lexical, double *best, int64_t *scores, int64_t *whole);
+void weigh_rows(const int64_t *known, int64_t count, int64_t *counts, const double *sizes, double worth, double k1,
+                double b, double *scores);
+void order_units(const int64_t *scores, int64_t count, int64_t *units, int64_t *room);
+int64_t order_field(int64_t count, const int64_t *numbers, const int64_t *rows, const int64_t *offsets,
+                    const int64_t *lasts, const int64_t *scores, const double *lexical, int64_t *room, int64_t *out);
+
+/* terms.c */
+int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *flags, uint64_t multiplier, string_slot *table,
+                    int64_t bits, int32_t *starts, int32_t *numbers, int32_t *firsts, int32_t *lengths, int64_t *state);
+int64_t number_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
+                       uint64_t multiplier, string_slot *table, int64_t bits, int32_t *numbers, int32_t *firsts,
+                       int32_t *lengths_of);
+void sort_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count, string_head *room,
+                  int64_t *order);
+void join_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, const int64_t *order,
+                  int64_t count, uint8_t sign, uint8_t *out, int32_t *bounds);
+int64_t count_terms(const int32_t *numbers, int64_t count, const int32_t *bounds, int64_t different, int32_t *origins,
+                    const int32_t *terms, int64_t found, int64_t named, int32_t *copies, int32_t *rows,
+                    int64_t *offsets);
+int64_t add_twins(const int32_t *numbers, const int32_t *origins, int64_t count, const int32_t *moved,
+                  const int32_t *twins, const uint8_t *is_twin, int32_t *made, int32_t *places);
+void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,
+                 const int32_t *terms, const int32_t *inside, int32_t *cursors, int32_t *places);
+int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, int64_t count, int64_t *starts, int64_t *ends,
+                    uint64_t *keys, int64_t *firsts, int64_t *rows, uint8_t *out, int64_t *size);
+void find_names(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *wanted,
+                const int32_t *wanted_bounds, int64_t many, int64_t *rows, uint8_t *known);
+int64_t letter_lines(const uint8_t *text, int64_t size, int64_t least, uint8_t *out);
+void find_rows(const int64_t *starts, int64_t lines, const int32_t *places, int64_t count, int64_t last,
+               int32_t *blocks, int32_t *rows);
+
+/* words.c */
+int64_t find_terms(const uint8_t *text, const uint8_t *classes, int64_t size, int64_t most, int32_t *starts,
+                   int32_t *lengths);
+int64_t place_name(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *name, int64_t length);
+
+/* spelling.c */
+int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets, int64_t first,
+                      int64_t last, const uint64_t *masks, int64_t times, int64_t trigrams, int64_t part, int64_t whole,
+                      const uint32_t *word, int64_t length, int64_t edits, int64_t *found);
+void sign_words(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
+                const uint32_t *factors, uint8_t *letters, uint64_t *signatures);
+int64_t has_word(const uint8_t *letters, int64_t count, int64_t size, const uint8_t *word);
+
+/* search.c */
+void find_anchors(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds,
+                  const int32_t *firsts, uint8_t *found);
+void mark_lines(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds, const int32_t *firsts,
+                const uint8_t *bits, uint8_t beyond, uint8_t *marks);
+int64_t long_runs(const uint8_t *text, int64_t size, const uint8_t *table, int64_t least, uint8_t *out);
+int64_t is_utf8(const uint8_t *text, int64_t size);
+
+/* shingles.c */
+int64_t hash_runs(const uint8_t *text, int64_t size, const uint8_t *marks, int64_t run, uint64_t *out, uint64_t *signs);
+void mark_alike(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, int64_t number, double share,
+                uint8_t *marks);
+int64_t most_alike(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, int64_t number,
+                   int64_t document, const int64_t *others, const int64_t *documents, int64_t count, double share,
+                   double *overlap);
+
+/* tokens.c */
+int64_t index_tokens(const uint8_t *bytes, const int32_t *offsets, int64_t count, uint64_t *slots, int64_t bits);
+int64_t count_tokens(const vocabulary *words, const uint8_t *text, int64_t size);
+void count_each(const vocabulary *words, const uint8_t *text, const int64_t *ends, int64_t texts, int64_t *counts);
+int64_t find_token(const vocabulary *words, const uint8_t *text, int64_t size);
+
+/* sources.c */
+int64_t mask_source(const uint8_t *text, int64_t size, const uint16_t *readers, const uint8_t *kinds_of,
+                    int64_t *starts, int64_t *ends, uint8_t *kinds, uint8_t *code);
+int64_t pair_brackets(const uint8_t *code, int64_t size, const int8_t *turns, int64_t most, int64_t *places,
+                      int32_t *depths, int64_t *closes);
+int64_t find_indents(const uint8_t *code, int64_t size, int64_t most, int64_t *starts, int64_t *firsts);
+void close_lines(const int64_t *columns, int64_t count, const int64_t *lines, int64_t many, int64_t *opened,
+                 int64_t *found);
+int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int64_t *starts, const int64_t *ends,
+                     const uint8_t *kinds, int64_t count, int64_t deepest, int64_t *before, int64_t *opened,
+                     int64_t *starts_of, int64_t *ends_of);
+int64_t find_stops(const uint8_t *code, int64_t size, const int8_t *turns, int64_t since, int64_t most,
+                   int64_t *places);
+
+/* lines.c */
+int64_t find_lines(const uint8_t *text, int64_t size, const uint8_t *signs, int64_t reach, int64_t most, int64_t *state,
+                   int64_t *starts, int64_t *firsts, int64_t *ends, uint8_t *marks);
+int64_t find_sentences(const uint8_t *text, int64_t size, const uint8_t *signs, const uint32_t *short_forms,
+                       int64_t forms, const uint32_t *wide, int64_t wides, int64_t *places);
+int64_t count_until(const int64_t *edges, int64_t count, const int64_t *values, int64_t size, int64_t *counts);
+int64_t gather_cuts(const int64_t *cuts, int64_t count, const int64_t *walls, int64_t walled, int64_t aim,
+                    int64_t *kept);
+int64_t divide_cuts(const int64_t *units, int64_t count, const int64_t *sections, int64_t all, int64_t limit,
+                    int64_t *out);
+void find_definitions(const uint8_t *text, const int64_t *places, int64_t count, const uint64_t *names,
+                      const int32_t *sizes, int64_t all, int64_t defining, int64_t most, uint8_t *found);
+int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all, int64_t *filled);
+void count_speech(const uint8_t *text, int64_t size, int64_t *counts);
+int64_t find_newlines(const uint8_t *text, int64_t size, int64_t most, int64_t *places);
+int64_t count_newlines(const uint8_t *text, int64_t size);
+void count_filled(const uint8_t *text, int64_t size, int64_t stride, int64_t *sums);
+int64_t place_filled(const uint8_t *text, int64_t size, int64_t count);
+int64_t has_speaker(const uint8_t *text, int64_t size, const uint8_t *names, int64_t all);
+
+/* records.c */
+int64_t find_json_signs(const uint8_t *text, int64_t size, int64_t most, int64_t *state, int64_t *places);
+int64_t cut_stretches(const uint8_t *text, const int64_t *starts, const int64_t *ends, int64_t count, int64_t aim,
+                      int64_t limit, int64_t by_line, int64_t most, int64_t *cuts);
+
+/* marks.c */
+void nest_titles(int64_t *titles, int64_t count, int64_t length);
+int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64_t front, const uint8_t *words,
+                   int64_t all_words, int64_t most, int64_t *titles, int64_t *passages, int64_t *pairs, int64_t *places,
+                   int64_t *counts);
+int64_t find_alone(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts, const uint8_t *words,
+                   int64_t all, const uint8_t *commands, int64_t every, int64_t feeds, int64_t most, uint8_t *flags,
+                   int64_t *owners, int64_t *starts, int64_t *stops, int64_t *levels);
+int64_t find_macros(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts, int64_t most,
+                    int64_t *starts, int64_t *stops, int64_t *levels);
+int64_t find_turns(const uint8_t *text, int64_t size, int64_t most, int64_t *starts, int64_t *ends);
+
+/* definitions.c */
+int64_t nest_definitions(const uint8_t *content, const uint8_t *code, int64_t size, const int64_t *given, int64_t count,
+                         const int64_t *front_starts, const int64_t *front_ends, int64_t fronts,
+                         const int64_t *doc_starts, const int64_t *doc_ends, int64_t docs, int64_t kind,
+                         const int64_t *places, const int64_t *closes, const int64_t *opens, int64_t brackets,
+                         int64_t *rows);
+int64_t nest_blocks(int64_t *rows, int64_t count);
+int64_t find_blocks(const uint8_t *content, const int64_t *definitions, int64_t count, int64_t *rows);
+int64_t define_python(const uint8_t *code, int64_t size, const int64_t *places, const int32_t *depths,
+                      const int64_t *closes, int64_t brackets, int64_t *room, int64_t *opened, int64_t *rows);
+
+/* bert.c */
+int64_t best_path(void);
+int64_t pack_weights(const float *weights, int64_t outputs, int64_t inputs, int64_t path, void *packed, float *scales,
+                     int32_t *starts);
+int64_t room_for_tokens(const bert_model *model, int64_t count);
+int64_t read_tokens(const bert_model *model, const float *words, const int32_t *tokens, int64_t count, void *room,
+                    float *vector);
+
+/* source.c */
+const char *brimful_source(void);

@@ -1,7 +1,7 @@
 /* Where do lines and sentences begin, and which neighbours are gathered? A text has sixteen newlines behind its end,
  * so that every look ahead stays inside. What a byte is, the caller's table says; see brimful.outline.lines. */
 
-#include "kernels.h"
+#include "shared.h"
 
 enum { BLANK = 1, NEWLINE = 2, STOP = 4, CLOSER = 8, GOES_ON = 32, LETTER = 64, DIGIT = 128 };
 enum { MOST_BLANKS = 8, FIRST_WIDE = 0xD8 };
@@ -32,8 +32,8 @@ static int is_item(const uint8_t *line)
  * starts, its first byte that is not blank, and behind its last such byte; a blank line's words begin and end at its
  * newline. `marks` says whether it is an ITEM, and SPEAKS: a colon before a blank stands in its first `reach` bytes.
  * The columns have room for `most`. Returns how many lines were found. */
-EXPORT int64_t find_lines(const uint8_t *text, int64_t size, const uint8_t *signs, int64_t reach, int64_t most,
-                          int64_t *state, int64_t *starts, int64_t *firsts, int64_t *ends, uint8_t *marks)
+int64_t find_lines(const uint8_t *text, int64_t size, const uint8_t *signs, int64_t reach, int64_t most, int64_t *state,
+                   int64_t *starts, int64_t *firsts, int64_t *ends, uint8_t *marks)
 {
     int64_t count = 0, start = *state;
     for (; start < size && count < most; count++) {
@@ -140,8 +140,8 @@ static inline int64_t sentence_behind(const uint8_t *text, const uint8_t *signs,
 
 /* Where sentences start after others, ascending; room for half as many as bytes, and one. `wide` are signs of two or
  * three bytes that need no blank behind them, `short_forms` the abbreviations. */
-EXPORT int64_t find_sentences(const uint8_t *text, int64_t size, const uint8_t *signs, const uint32_t *short_forms,
-                              int64_t forms, const uint32_t *wide, int64_t wides, int64_t *places)
+int64_t find_sentences(const uint8_t *text, int64_t size, const uint8_t *signs, const uint32_t *short_forms,
+                       int64_t forms, const uint32_t *wide, int64_t wides, int64_t *places)
 {
     int64_t count = 0;
     uint8_t asks[256]; /* by byte: may a sentence end with it? */
@@ -159,7 +159,7 @@ EXPORT int64_t find_sentences(const uint8_t *text, int64_t size, const uint8_t *
 
 /* How many of some edges, which ascend, lie at or before each of some values, which ascend too. Returns -1 where a value
  * is less than the one before it. */
-EXPORT int64_t count_until(const int64_t *edges, int64_t count, const int64_t *values, int64_t size, int64_t *counts)
+int64_t count_until(const int64_t *edges, int64_t count, const int64_t *values, int64_t size, int64_t *counts)
 {
     int64_t passed = 0;
     for (int64_t at = 0; at < size; at++) {
@@ -174,8 +174,8 @@ EXPORT int64_t count_until(const int64_t *edges, int64_t count, const int64_t *v
 
 /* Join neighbouring stretches while they stay within `aim`; no stretch goes on over one of the walls, which ascend.
  * Returns how many of the `count` cuts, at least one, remain in `kept`. */
-EXPORT int64_t gather_cuts(const int64_t *cuts, int64_t count, const int64_t *walls, int64_t walled, int64_t aim,
-                           int64_t *kept)
+int64_t gather_cuts(const int64_t *cuts, int64_t count, const int64_t *walls, int64_t walled, int64_t aim,
+                    int64_t *kept)
 {
     int64_t remain = 0, wall = 0;
     for (int64_t at = 0; at < count;) {
@@ -195,8 +195,8 @@ EXPORT int64_t gather_cuts(const int64_t *cuts, int64_t count, const int64_t *wa
 /* Sections with the units of those that are longer than `limit`, as one ascending column, each number once; both
  * ascend. What stands before the first section counts to it. `out` has room for all. Returns how many there are, or -1
  * where no section is that long. */
-EXPORT int64_t divide_cuts(const int64_t *units, int64_t count, const int64_t *sections, int64_t all, int64_t limit,
-                           int64_t *out)
+int64_t divide_cuts(const int64_t *units, int64_t count, const int64_t *sections, int64_t all, int64_t limit,
+                    int64_t *out)
 {
     int64_t made = 0, section = 0, taken = 0, longest = 0;
     for (int64_t at = 0; at + 1 < all; at++)
@@ -223,8 +223,8 @@ EXPORT int64_t divide_cuts(const int64_t *units, int64_t count, const int64_t *s
 /* Which lines begin a definition: of each where its first word begins. A name is up to eight bytes, as a number the
  * first one lowest, with a blank behind it where it has fewer. One of the first `defining` begins a definition; the
  * others, at most 64 in all, may stand before it, up to `most - 1` of them. */
-EXPORT void find_definitions(const uint8_t *text, const int64_t *places, int64_t count, const uint64_t *names,
-                             const int32_t *sizes, int64_t all, int64_t defining, int64_t most, uint8_t *found)
+void find_definitions(const uint8_t *text, const int64_t *places, int64_t count, const uint64_t *names,
+                      const int32_t *sizes, int64_t all, int64_t defining, int64_t most, uint8_t *found)
 {
     uint64_t beginning[256] = {0}; /* by first byte: a bit for each name */
     for (int64_t name = 0; name < all; name++)
@@ -320,7 +320,7 @@ static int begins_as_code(const uint8_t *line, int64_t size, const uint8_t *word
 
 /* How many lines look like code: by how they end, or by their first word, one of `words`, of 1 to 31 bytes each with a
  * newline behind it. `filled` gets how many lines are not blank: only those count. */
-EXPORT int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all, int64_t *filled)
+int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all, int64_t *filled)
 {
     int64_t count = 0;
     *filled = 0;
@@ -370,7 +370,7 @@ static void count_paragraphs(const uint8_t *text, int64_t size, int64_t *counts)
 
 /* What a chat shows: `counts` gets how many lines are not blank, how many paragraphs begin below a blank line, and how
  * many signs may stand behind a speaker: `:` and `>` with white space behind, and the wide colon. */
-EXPORT void count_speech(const uint8_t *text, int64_t size, int64_t *counts)
+void count_speech(const uint8_t *text, int64_t size, int64_t *counts)
 {
     counts[0] = counts[1] = counts[2] = 0;
     count_paragraphs(text, size, counts);
@@ -387,7 +387,7 @@ EXPORT void count_speech(const uint8_t *text, int64_t size, int64_t *counts)
 }
 
 /* Where the newlines of a text stand, the first `most` of them. Returns how many were found. */
-EXPORT int64_t find_newlines(const uint8_t *text, int64_t size, int64_t most, int64_t *places)
+int64_t find_newlines(const uint8_t *text, int64_t size, int64_t most, int64_t *places)
 {
     const uint8_t *at = text, *end = text + size;
     int64_t count = 0;
@@ -397,7 +397,7 @@ EXPORT int64_t find_newlines(const uint8_t *text, int64_t size, int64_t most, in
 }
 
 /* How many newlines a text has; so few at a time that their number is a byte's. */
-EXPORT int64_t count_newlines(const uint8_t *text, int64_t size)
+int64_t count_newlines(const uint8_t *text, int64_t size)
 {
     enum { FEW = 192 };
     int64_t count = 0, at = 0;
@@ -419,7 +419,7 @@ static inline int is_filled(uint8_t sign)
 
 /* How many bytes before each stride of a text, and before its end, are no white space; so few counted at a time that
  * their number is a byte's. */
-EXPORT void count_filled(const uint8_t *text, int64_t size, int64_t stride, int64_t *sums)
+void count_filled(const uint8_t *text, int64_t size, int64_t stride, int64_t *sums)
 {
     enum { FEW = 128 };
     int64_t count = 0;
@@ -439,7 +439,7 @@ EXPORT void count_filled(const uint8_t *text, int64_t size, int64_t stride, int6
 }
 
 /* Behind which byte of a text so many are no white space; its end where it has fewer. */
-EXPORT int64_t place_filled(const uint8_t *text, int64_t size, int64_t count)
+int64_t place_filled(const uint8_t *text, int64_t size, int64_t count)
 {
     int64_t at = 0;
     for (; count > 0 && at < size; at++)
@@ -448,7 +448,7 @@ EXPORT int64_t place_filled(const uint8_t *text, int64_t size, int64_t count)
 }
 
 /* Whether one of some names stands in a text with a colon and a blank behind it; each has a newline behind it. */
-EXPORT int64_t has_speaker(const uint8_t *text, int64_t size, const uint8_t *names, int64_t all)
+int64_t has_speaker(const uint8_t *text, int64_t size, const uint8_t *names, int64_t all)
 {
     const uint8_t *at = text, *end = text + size;
     for (; end - at > 1 && (at = memchr(at, ':', (size_t)(end - at - 1))); at++) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from array import array
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import Numbers, address_of, library, numbers_of
+from brimful.native import Numbers, library, numbers_of, pointer, pointers
 
 NEWLINES = b"\n" * 16
 """What must stand behind a text of lines, so that every look ahead stays inside."""
@@ -28,7 +27,7 @@ def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Num
     parts: list[tuple[NDArray[Any], ...]] = []
     while not parts or state[0] < size:
         columns: list[NDArray[Any]] = [np.empty(most, kind) for kind in (np.int64, np.int64, np.int64, np.uint8)]
-        given = [each.ctypes.data for each in (state, *columns)]
+        given = pointers(state, *columns)
         count = library().find_lines(padded, size, signs, reach, most, *given)
         parts.append(tuple(column[:count] for column in columns))
     starts, firsts, ends, marks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
@@ -50,8 +49,8 @@ def find_definitions(
         raise ValueError("a line must lie inside its text")
     keys = np.array([int.from_bytes(name, "little") for name in names], np.uint64)
     sizes, found = np.array([len(name) for name in names], np.int32), np.empty(len(places), np.bool_)
-    given = (padded, places.ctypes.data, len(places), keys.ctypes.data, sizes.ctypes.data, len(names), len(defining))
-    library().find_definitions(*given, most, found.ctypes.data)
+    given = (padded, pointer(places), len(places), pointer(keys), pointer(sizes), len(names), len(defining))
+    library().find_definitions(*given, most, pointer(found))
     return found
 
 
@@ -62,8 +61,8 @@ def find_sentences(
     size = _size_of_lines(padded, signs)
     places = np.empty(size // 2 + 1, np.int64)
     forms, signs_of = (np.ascontiguousarray(each, np.uint32) for each in (short_forms, wide))
-    given = (padded, size, signs, forms.ctypes.data, len(forms), signs_of.ctypes.data, len(signs_of))
-    return places[: library().find_sentences(*given, places.ctypes.data)].copy()
+    given = (padded, size, signs, pointer(forms), len(forms), pointer(signs_of), len(signs_of))
+    return places[: library().find_sentences(*given, pointer(places))].copy()
 
 
 def _size_of_lines(padded: bytes, signs: bytes) -> int:
@@ -76,16 +75,16 @@ def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
     """Join neighbouring stretches while they stay within `aim`; none goes on over a wall. Both ascend."""
     cuts, walls = numbers_of(cuts), numbers_of(walls)
     kept = np.empty(len(cuts), np.int64)
-    given = (cuts.ctypes.data, len(cuts), walls.ctypes.data, len(walls), aim)
-    return kept[: library().gather_cuts(*given, kept.ctypes.data)].copy()
+    given = (pointer(cuts), len(cuts), pointer(walls), len(walls), aim)
+    return kept[: library().gather_cuts(*given, pointer(kept))].copy()
 
 
 def divide_cuts(units: Numbers, sections: Numbers, *, limit: int) -> Numbers | None:
     """Sections and the units inside of those longer than `limit`, each once; None where no section is. Both ascend."""
     units, sections = numbers_of(units), numbers_of(sections)
     made = np.empty(len(units) + len(sections), np.int64)
-    given = (units.ctypes.data, len(units), sections.ctypes.data, len(sections), limit)
-    count = library().divide_cuts(*given, made.ctypes.data)
+    given = (pointer(units), len(units), pointer(sections), len(sections), limit)
+    count = library().divide_cuts(*given, pointer(made))
     return made[:count] if count >= 0 else None
 
 
@@ -100,8 +99,8 @@ def cut_stretches(text: bytes, starts: Numbers, ends: Numbers, *, aim: int, limi
     most = int((ends - starts).sum()) // max(aim // 8, 1) + len(starts)
     while True:
         cuts = np.empty(most, np.int64)
-        given = (text, address_of(starts), address_of(ends), len(starts), aim, limit, by_line, most)
-        count = library().cut_stretches(*given, address_of(cuts))
+        given = (text, pointer(starts), pointer(ends), len(starts), aim, limit, by_line, most)
+        count = library().cut_stretches(*given, pointer(cuts))
         if count >= 0:
             return cuts[:count]
         most *= 8
@@ -116,7 +115,7 @@ def find_json_signs(text: bytes) -> Numbers:
     most, state, parts = len(text) // 8 + 64, np.zeros(1, np.int64), list[Numbers]()
     while not parts or state[0] < len(text):
         places = np.empty(most, np.int64)
-        count = library().find_json_signs(text, len(text), most, address_of(state), address_of(places))
+        count = library().find_json_signs(text, len(text), most, pointer(state), pointer(places))
         parts.append(places[:count])
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -129,7 +128,7 @@ def count_until(edges: Numbers, values: Numbers) -> Numbers:
     """
     edges, values = numbers_of(edges), numbers_of(values)
     counts = np.empty(len(values), np.int64)
-    given = (edges.ctypes.data, len(edges), values.ctypes.data, len(values), counts.ctypes.data)
+    given = (pointer(edges), len(edges), pointer(values), len(values), pointer(counts))
     if library().count_until(*given) < 0:
         raise ValueError("values must ascend to be counted up to")
     return counts
@@ -141,8 +140,8 @@ def count_code(text: bytes, words: bytes) -> tuple[int, int]:
     By how they end, or by a first word: `words`, each with a newline behind it.
     """
     check_words(words)
-    filled = ctypes.c_int64()
-    return int(library().count_code(text, len(text), words, len(words), ctypes.addressof(filled))), filled.value
+    filled = np.zeros(1, np.int64)
+    return int(library().count_code(text, len(text), words, len(words), pointer(filled))), int(filled[0])
 
 
 def count_speech(text: bytes) -> tuple[int, int, int]:
@@ -152,7 +151,7 @@ def count_speech(text: bytes) -> tuple[int, int, int]:
     (2, 1, 2)
     """
     counts = np.empty(3, np.int64)
-    library().count_speech(text, len(text), address_of(counts))
+    library().count_speech(text, len(text), pointer(counts))
     lines, paragraphs, signs = counts.tolist()
     return lines, paragraphs, signs
 
@@ -164,7 +163,7 @@ def find_newlines(text: bytes) -> array[int]:
     [1, 3]
     """
     places = array("q", bytes(8 * count_newlines(text, len(text))))
-    library().find_newlines(text, len(text), len(places), places.buffer_info()[0])
+    library().find_newlines(text, len(text), len(places), pointer(np.frombuffer(places, np.int64)))
     return places
 
 
@@ -186,7 +185,7 @@ def count_filled(text: bytes, stride: int) -> array[int]:
     if stride < 1:
         raise ValueError("a stride has a byte at least")
     sums = array("q", bytes(8 * (-(-len(text) // stride) + 1)))
-    library().count_filled(text, len(text), stride, sums.buffer_info()[0])
+    library().count_filled(text, len(text), stride, pointer(np.frombuffer(sums, np.int64)))
     return sums
 
 

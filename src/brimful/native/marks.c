@@ -2,7 +2,7 @@
  * and in the sources of manual pages; and which lines are turns of a chat? Line by line: what a line begins with says
  * what it is, and what is fenced is passed as a whole. A line is known by the place of its first byte. */
 
-#include "kernels.h"
+#include "shared.h"
 
 enum { MARKDOWN = 0, PLAIN = 1, ROFF = 2 }; /* forms */
 enum { CODE = 0, FRONT_MATTER = 1, LIST = 2, QUOTATION = 3, TABLE = 4 };
@@ -838,7 +838,7 @@ static void nest(title *titles, int64_t count, int64_t length)
 
 /* Of titles in order, of which start, end and level are known: where their sections end, and the one that each stands
  * in, or -1. A row is a title. */
-EXPORT void nest_titles(int64_t *titles, int64_t count, int64_t length)
+void nest_titles(int64_t *titles, int64_t count, int64_t length)
 {
     nest((title *)titles, count, length);
 }
@@ -877,9 +877,9 @@ static void order_passages(reading *of, int64_t *places)
  * those that chapters begin with. Rows of titles and passages are as the structures above say, in order, each passage
  * with its parts in `places`; there is room for `most` of each, at least one, and in `pairs` for as many. `counts` gets
  * how many titles, passages and parts there are. Returns 0, or -1 where there was no room. */
-EXPORT int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64_t front, const uint8_t *words,
-                          int64_t all_words, int64_t most, int64_t *titles, int64_t *passages, int64_t *pairs,
-                          int64_t *places, int64_t *counts)
+int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64_t front, const uint8_t *words,
+                   int64_t all_words, int64_t most, int64_t *titles, int64_t *passages, int64_t *pairs, int64_t *places,
+                   int64_t *counts)
 {
     reading of = {text,  size, words, all_words, (title *)titles, (passage *)passages, (part *)pairs, most, 0, 0, 0, NONE};
     uint8_t asks[256] = {0}; /* by byte: may a line that begins with it be a mark? */
@@ -910,10 +910,9 @@ EXPORT int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64
  * they start and end, and their levels. `flags` says of each text whether it has one of the commands behind a backslash
  * (1), and so many form feeds (2). Words and commands have a newline behind each. Columns have room for `most`. Returns
  * how many lines were found, or -1 where they are more. */
-EXPORT int64_t find_alone(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts,
-                          const uint8_t *words, int64_t all, const uint8_t *commands, int64_t every, int64_t feeds,
-                          int64_t most, uint8_t *flags, int64_t *owners, int64_t *starts, int64_t *stops,
-                          int64_t *levels)
+int64_t find_alone(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts, const uint8_t *words,
+                   int64_t all, const uint8_t *commands, int64_t every, int64_t feeds, int64_t most, uint8_t *flags,
+                   int64_t *owners, int64_t *starts, int64_t *stops, int64_t *levels)
 {
     int64_t count = 0;
     for (int64_t number = 0; number < texts; number++) {
@@ -945,8 +944,8 @@ EXPORT int64_t find_alone(const uint8_t *text, const int64_t *begins, const int6
 
 /* The headings of manual pages, each from its beginning to its end: where they start and end, and their levels. The
  * columns have room for `most`. Returns how many there are, or -1 where they are more. */
-EXPORT int64_t find_macros(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts, int64_t most,
-                           int64_t *starts, int64_t *stops, int64_t *levels)
+int64_t find_macros(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts, int64_t most,
+                    int64_t *starts, int64_t *stops, int64_t *levels)
 {
     int64_t count = 0;
     for (int64_t number = 0; number < texts; number++) {
@@ -1056,7 +1055,7 @@ static int is_turn(const reading *of, int64_t line, int64_t *start, int64_t *end
 
 /* The turns of a chat: where the name of each begins and ends. Returns how many there are; columns have room for `most` of
  * them, and are written to no further. */
-EXPORT int64_t find_turns(const uint8_t *text, int64_t size, int64_t most, int64_t *starts, int64_t *ends)
+int64_t find_turns(const uint8_t *text, int64_t size, int64_t most, int64_t *starts, int64_t *ends)
 {
     reading of = {text, size, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NONE};
     int64_t count = 0;

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import Numbers, address_of, library
+from brimful.native import Numbers, library, null, pointer, pointers
 from brimful.native.lines import check_texts, check_words
 
 FORMS = ("markdown", "text", "roff")
@@ -49,8 +49,7 @@ def read_marks(text: bytes, form: str, *, front: int, words: bytes) -> Marks:
     most, width = _FEW, _TITLE + _PASSAGE + 3
     while True:
         room = np.empty(width * most + 3, np.int64)
-        at = address_of(room)
-        places = [at + 8 * most * column for column in (0, _TITLE, _TITLE + _PASSAGE, width - 1, width)]
+        places = [pointer(room[most * column :]) for column in (0, _TITLE, _TITLE + _PASSAGE, width - 1, width)]
         if not library().read_marks(text, len(text), FORMS.index(form), front, words, len(words), most, *places):
             break
         most *= 8
@@ -67,7 +66,7 @@ def nest_titles(starts: Numbers, ends: Numbers, levels: Numbers, *, length: int)
         raise ValueError("of every title must be said where it starts and ends, and its level")
     titles = np.zeros((len(starts), _TITLE), np.int64)
     titles[:, 0], titles[:, 1], titles[:, 2] = starts, ends, levels
-    library().nest_titles(address_of(titles), len(titles), length)
+    library().nest_titles(pointer(titles), len(titles), length)
     return titles
 
 
@@ -77,7 +76,7 @@ def count_turns(text: bytes) -> int:
     >>> count_turns(b"Ada: Tea?\n[10:03] <bob> Yes.\nhttp://tea\n")
     2
     """
-    return int(library().find_turns(text, len(text), 0, None, None))
+    return int(library().find_turns(text, len(text), 0, null(), null()))
 
 
 def find_speakers(text: bytes) -> list[bytes]:
@@ -89,7 +88,7 @@ def find_speakers(text: bytes) -> list[bytes]:
     most = 256
     while True:
         starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
-        count = library().find_turns(text, len(text), most, address_of(starts), address_of(ends))
+        count = library().find_turns(text, len(text), most, pointer(starts), pointer(ends))
         if count <= most:
             return [text[start:end] for start, end in zip(starts[:count].tolist(), ends[:count].tolist(), strict=True)]
         most = count
@@ -116,8 +115,8 @@ def find_alone(
     flags, most = np.empty(len(begins), np.uint8), 1_024
     while True:
         columns = [np.empty(most, np.int64) for _ in range(4)]
-        given = (text, address_of(begins), address_of(ends), len(begins), words, len(words), commands, len(commands))
-        count = library().find_alone(*given, feeds, most, address_of(flags), *map(address_of, columns))
+        given = (text, pointer(begins), pointer(ends), len(begins), words, len(words), commands, len(commands))
+        count = library().find_alone(*given, feeds, most, pointer(flags), *pointers(*columns))
         if count >= 0:
             of, starts, stops, levels = (column[:count] for column in columns)
             return flags, of, starts, stops, levels
@@ -134,8 +133,8 @@ def find_macros(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, N
     most = 4_096
     while True:
         columns = [np.empty(most, np.int64) for _ in range(3)]
-        given = (text, address_of(begins), address_of(ends), len(begins), most)
-        count = library().find_macros(*given, *map(address_of, columns))
+        given = (text, pointer(begins), pointer(ends), len(begins), most)
+        count = library().find_macros(*given, *pointers(*columns))
         if count >= 0:
             starts, stops, levels = (column[:count] for column in columns)
             return starts, stops, levels

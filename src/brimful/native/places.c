@@ -1,24 +1,24 @@
 /* Which positions lie in which stretches and rows, over all segments in one call?
  *
- * Positions are columns, one for each segment: positions[s] has sizes[s] of them, ascending. Stretches
+ * Positions are a column for each segment. Stretches
  * [starts[i], ends[i]) ascend and do not overlap; those of segment s are bounds[s] to bounds[s + 1] - 1. A few of one
  * among many of the other are found by steps that double. */
 
 #include "places.h"
 
 /* Add `weight` to the count of each stretch for every position in it; these may overlap, where their ends ascend too. */
-EXPORT void count_inside(const int32_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
-                         const int64_t *ends, const int64_t *bounds, int64_t weight, int64_t *counts)
+void count_inside(const column *positions, int64_t segments, const int64_t *starts, const int64_t *ends,
+                  const int64_t *bounds, int64_t weight, int64_t *counts)
 {
     for (int64_t segment = 0; segment < segments; segment++) {
-        const int32_t *column = positions[segment];
-        int64_t size = sizes[segment], stretch = bounds[segment], last = bounds[segment + 1];
+        const int32_t *values = positions[segment].values;
+        int64_t size = positions[segment].size, stretch = bounds[segment], last = bounds[segment + 1];
         for (int64_t at = 0; at < size && stretch < last; stretch++) {
-            stretch = not_below(ends, last, stretch, (int64_t)column[at] + 1);
+            stretch = not_below(ends, last, stretch, (int64_t)values[at] + 1);
             if (stretch >= last)
                 break;
-            at = place_not_below(column, size, at, starts[stretch]);
-            int64_t next = place_not_below(column, size, at, ends[stretch]);
+            at = place_not_below(values, size, at, starts[stretch]);
+            int64_t next = place_not_below(values, size, at, ends[stretch]);
             counts[stretch] += weight * (next - at);
             if (stretch + 1 == last || starts[stretch + 1] >= ends[stretch])
                 at = next;
@@ -36,23 +36,20 @@ static inline int64_t add_to_row(int64_t row, int64_t weight, int64_t *counts, i
     return count;
 }
 
-/* Add `weight` for every position to the count of the row that its extent belongs to: extent i of a segment begins at
- * bases[s][i] and reaches to the next, and no position stands before the first. Rows are below the length of `counts`;
- * `known` has room for as many, of which `count` are there already. Returns how many rows are known. */
-EXPORT int64_t add_to_rows(const int32_t *const *positions, const int64_t *sizes, int64_t segments,
-                           const int32_t *const *bases, const int32_t *const *rows, const int64_t *extents,
-                           int64_t weight, int64_t *counts, int64_t *known, int64_t count)
+/* Add `weight` for every position to the count of the row that its extent belongs to: extents of a segment begin at its
+ * bases, each reaches to the next, and no position stands before the first. Rows are below the length of `counts`; `known`
+ * has room for as many, of which `count` are there already. Returns how many rows are known. */
+int64_t add_to_rows(const column *positions, int64_t segments, const column *bases, const column *rows, int64_t weight,
+                    int64_t *counts, int64_t *known, int64_t count)
 {
     for (int64_t segment = 0; segment < segments; segment++) {
-        const int32_t *column = positions[segment];
-        int64_t extent = 0;
-        for (int64_t at = 0; at < sizes[segment];) {
-            extent = place_not_below(bases[segment], extents[segment], extent, (int64_t)column[at] + 1) - 1;
-            int64_t next = sizes[segment];
-            if (extent + 1 < extents[segment])
-                next = place_not_below(column, sizes[segment], at, bases[segment][extent + 1]);
+        const int32_t *values = positions[segment].values, *begins = bases[segment].values;
+        int64_t size = positions[segment].size, extents = bases[segment].size, extent = 0;
+        for (int64_t at = 0; at < size;) {
+            extent = place_not_below(begins, extents, extent, (int64_t)values[at] + 1) - 1;
+            int64_t next = extent + 1 < extents ? place_not_below(values, size, at, begins[extent + 1]) : size;
             if (extent >= 0)
-                count = add_to_row(rows[segment][extent], weight * (next - at), counts, known, count);
+                count = add_to_row(rows[segment].values[extent], weight * (next - at), counts, known, count);
             else
                 extent = 0;
             at = next;
@@ -62,8 +59,8 @@ EXPORT int64_t add_to_rows(const int32_t *const *positions, const int64_t *sizes
 }
 
 /* The same for some rows themselves, `times` so often each; once where that is none. */
-EXPORT int64_t add_rows(const int64_t *rows, const int64_t *times, int64_t size, int64_t weight, int64_t *counts,
-                        int64_t *known, int64_t count)
+int64_t add_rows(const int64_t *rows, const int64_t *times, int64_t size, int64_t weight, int64_t *counts,
+                 int64_t *known, int64_t count)
 {
     for (int64_t at = 0; at < size; at++)
         count = add_to_row(rows[at], times ? weight * times[at] : weight, counts, known, count);

@@ -3,37 +3,7 @@
 #ifndef BRIMFUL_PLACES_H
 #define BRIMFUL_PLACES_H
 
-#include "kernels.h"
-
-/* The units of all segments are numbered one after the other. Extent e has those from firsts[e] to behind[e] - 1; it
- * belongs to row owners[e], ends at ends[e] on the axis of its segment, and shifts[e] leads from the axis to the
- * document. Segment s has the units from begins[s] on, whose starts are numbers of widths[s] bytes at columns[s]. */
-typedef struct {
-    const int64_t *firsts, *behind, *ends, *shifts, *owners;
-    int64_t extents;
-    const uint64_t *columns;
-    const int64_t *widths, *begins;
-    int64_t segments;
-} grid;
-
-/* The headings of a segment: heading h is [starts[h], ends[h]), its ends ascend, and it stands under parents[h], which is
- * `heads` for none. The extents of the segment begin at bases, which ascend. */
-typedef struct {
-    const int32_t *starts, *ends, *parents;
-    int64_t heads;
-    const int32_t *bases;
-    int64_t extents;
-} tree;
-
-/* Positions of a word that count the same: positions[s] has sizes[s] of them in segment s, ascending. Where they are
- * many, `rows` are the documents that have them, of which each has so many `times`; else it is NULL. */
-typedef struct {
-    const int32_t *const *positions;
-    const int64_t *sizes;
-    int64_t weight; /* thousandths */
-    const int64_t *rows, *times;
-    int64_t known;
-} group;
+#include "shared.h"
 
 /* The first place from `from` on whose value is not below `value`. For numbers of eight bytes, and for places of four. */
 #define NOT_BELOW(name, number)                                                                                        \
@@ -81,9 +51,9 @@ static inline int64_t last_not_above(const int64_t *column, int64_t size, int64_
 
 static inline int64_t start_of(const grid *units, int64_t segment, int64_t unit)
 {
-    uintptr_t at = (uintptr_t)units->columns[segment];
+    const unit_starts *starts = units->starts + segment;
     int64_t place = unit - units->begins[segment];
-    return units->widths[segment] == 4 ? (int64_t)((const uint32_t *)at)[place] : ((const int64_t *)at)[place];
+    return starts->narrow ? (int64_t)starts->narrow[place] : starts->wide[place];
 }
 
 /* To the next whole number, of two as near the even one: as NumPy's rint, which is no instruction everywhere. */
@@ -95,6 +65,11 @@ static inline double rounded(double value)
     double shifted = value + whole; /* no compiler takes the two sums for none: `building` asks for none of that */
     return shifted - whole;
 }
+
+enum { MOST_UNITED = 8 }; /* columns at once */
+
+/* In columns.c. */
+int64_t unite_few(column *columns, int64_t count, int32_t *out, int32_t *room);
 
 enum { DIGIT = 11, DIGITS = 1 << DIGIT };
 

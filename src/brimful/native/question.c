@@ -1,65 +1,22 @@
-/* Which documents, blocks and units have the words of a question, over all segments in one call each?
- *
- * A word has the groups groups[firsts[w]] to groups[firsts[w + 1] - 1]: positions that count the same. No position is in
- * two of them, and the first ones count most. */
+/* Which documents, blocks and units have the words of a question, over all segments in one call each? */
 
 #include "places.h"
 
-EXPORT void count_inside(const int32_t *const *positions, const int64_t *sizes, int64_t segments, const int64_t *starts,
-                         const int64_t *ends, const int64_t *bounds, int64_t weight, int64_t *counts);
-EXPORT int64_t add_to_rows(const int32_t *const *positions, const int64_t *sizes, int64_t segments,
-                           const int32_t *const *bases, const int32_t *const *rows, const int64_t *extents,
-                           int64_t weight, int64_t *counts, int64_t *known, int64_t count);
-EXPORT int64_t add_rows(const int64_t *rows, const int64_t *times, int64_t size, int64_t weight, int64_t *counts,
-                        int64_t *known, int64_t count);
-EXPORT int64_t place_units(const grid *units, const int64_t *numbers, int64_t count, int64_t *out);
-EXPORT int64_t units_between(const grid *units, const int64_t *lows, const int64_t *highs, int64_t count, int64_t reach,
-                             int64_t *out, int64_t most);
-/* Some rows, or blocks. */
-typedef struct {
-    const int64_t *values;
-    int64_t count;
-} list;
-
-/* The groups of a word; none of one that is not asked for. */
-typedef struct {
-    const group *groups;
-    int64_t count;
-} places_of_word;
-
-/* What a corpus is: of each segment where its extents begin and the rows of these, and where its blocks begin and the
- * number of the first of them. Of each block its row and its first unit, of each row whether it is made of records. */
-typedef struct {
-    int64_t segments;
-    const int32_t *const *bases, *const *rows;
-    const int64_t *extents;
-    const int32_t *const *block_starts;
-    const int64_t *blocks, *block_numbers;
-    int64_t all_blocks;
-    const int32_t *block_rows;
-    const int64_t *block_firsts;
-    int64_t units;
-    const uint8_t *records;
-    const grid *grid;
-} corpus;
-
 /* Count what each document has of a word: its positions by their weights, and `name` for each time that it is called so.
  * `counts` has a number for each row, all 0; `known` gets the rows that have any. Returns how many these are. */
-EXPORT int64_t count_documents(const corpus *whole, const group *groups, int64_t count, const list *called, int64_t name,
-                               int64_t *counts, int64_t *known)
+int64_t count_documents(const corpus *whole, const word *asked, int64_t name, int64_t *counts, int64_t *known)
 {
     int64_t made = 0;
-    for (int64_t at = 0; at < count; at++) {
-        const group *own = groups + at;
+    for (const group *own = asked->groups; own < asked->groups + asked->group_count; own++) {
         if (!own->weight)
             continue;
         if (own->rows)
-            made = add_rows(own->rows, own->times, own->known, own->weight, counts, known, made);
+            made = add_rows(own->rows, own->times, own->row_count, own->weight, counts, known, made);
         else
-            made = add_to_rows(own->positions, own->sizes, whole->segments, whole->bases, whole->rows, whole->extents,
-                               own->weight, counts, known, made);
+            made = add_to_rows(own->positions, whole->segments, whole->bases, whole->rows, own->weight, counts, known,
+                               made);
     }
-    return name ? add_rows(called->values, NULL, called->count, name, counts, known, made) : made;
+    return name ? add_rows(asked->called, NULL, asked->called_count, name, counts, known, made) : made;
 }
 
 /* Add `gain` to the worth of a block, once for a word; one that was not touched goes to the end of those that were. */
@@ -79,11 +36,11 @@ static int64_t add_to_blocks(const corpus *whole, const group *own, double gain,
                              int64_t *touched, int64_t count)
 {
     for (int64_t segment = 0; segment < whole->segments; segment++) {
-        const int32_t *column = own->positions[segment], *starts = whole->block_starts[segment];
-        int64_t size = own->sizes[segment], blocks = whole->blocks[segment], block = 0;
+        const int32_t *values = own->positions[segment].values, *starts = whole->block_starts[segment].values;
+        int64_t size = own->positions[segment].size, blocks = whole->block_starts[segment].size, block = 0;
         for (int64_t at = 0; at < size;) {
-            block = place_not_below(starts, blocks, block, (int64_t)column[at] + 1) - 1;
-            at = block + 1 < blocks ? place_not_below(column, size, at, starts[block + 1]) : size;
+            block = place_not_below(starts, blocks, block, (int64_t)values[at] + 1) - 1;
+            at = block + 1 < blocks ? place_not_below(values, size, at, starts[block + 1]) : size;
             if (block >= 0)
                 count = add_to_block(whole->block_numbers[segment] + block, gain, word, worth, seen, touched, count);
             else
@@ -175,39 +132,23 @@ static int64_t sort_once(int64_t *numbers, int64_t count, int64_t *room)
     return made;
 }
 
-/* What narrows a question down: the words that are looked at, each with its gain and its groups; a word without positions
- * has blocks of its own. `allowed` says for each row whether it may be shown; NULL for all. A
- * block counts by its words, and by `document` times what its row is worth in `documents`. The best `most` of them are
- * taken; where `of_records` is not 0, no more than one in so many of records while others have anything. */
-typedef struct {
-    int64_t words;
-    const places_of_word *places;
-    const double *gains;
-    const list *named;
-    const uint8_t *allowed;
-    const double *documents;
-    int64_t most, of_records;
-    int64_t touched; /* blocks that may have any of the words, at most */
-    int64_t reach;
-} narrowing;
-
 /* The blocks that have most of the words, ascending; `out` has room for them. `worth` and `seen` have a number for each
  * block, all 0, and are left so; `touched`, `ranks` and `room` have room for those that may be touched, `room` twice.
  * Returns how many there are. */
-static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double document, double *worth, int32_t *seen,
-                             int64_t *touched, int64_t *ranks, int64_t *room, int64_t *out)
+static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double *worth, int32_t *seen, int64_t *touched,
+                             int64_t *ranks, int64_t *room, int64_t *out)
 {
     int64_t count = 0, kept = 0, records = 0;
     double most = 0.0;
     for (int64_t word = 0; word < asked->words; word++) {
-        double gain = asked->gains[word];
-        if (gain == 0.0)
+        const gain *own = asked->gains + word;
+        if (own->gain == 0.0)
             continue; /* no block would be known to be touched */
         int32_t number = (int32_t)word + 1;
-        for (int64_t at = 0; at < asked->places[word].count; at++)
-            count = add_to_blocks(whole, asked->places[word].groups + at, gain, number, worth, seen, touched, count);
-        for (int64_t at = 0; at < asked->named[word].count; at++)
-            count = add_to_block(asked->named[word].values[at], gain, number, worth, seen, touched, count);
+        for (int64_t at = 0; at < own->group_count; at++)
+            count = add_to_blocks(whole, own->groups + at, own->gain, number, worth, seen, touched, count);
+        for (int64_t at = 0; at < own->block_count; at++)
+            count = add_to_block(own->blocks[at], own->gain, number, worth, seen, touched, count);
     }
     for (int64_t at = 0; at < count; at++) {
         int64_t block = touched[at], row = whole->block_rows[block];
@@ -222,7 +163,7 @@ static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double
     if (kept > asked->most) {
         for (int64_t at = 0; at < kept; at++) {
             int64_t row = whole->block_rows[touched[at]];
-            double rank = worth[touched[at]] / most + document * asked->documents[row];
+            double rank = worth[touched[at]] / most + asked->document * asked->documents[row];
             ranks[at] = (int64_t)rounded(rank * 1000000.0);
         }
         best_blocks(whole, touched, ranks, kept, chosen, room, out);
@@ -257,13 +198,13 @@ static int64_t choose_blocks(const corpus *whole, const narrowing *asked, double
  * what, and they lie one after the other); `bounds` the first of each segment, and their number. `worth` and `seen` have a
  * number for each block, all 0, and are left so; `touched` has place for four numbers for each block that may be touched,
  * and two for each that is taken. Returns how many units there are, -1 where there is no room. */
-EXPORT int64_t choose_units(const corpus *whole, const narrowing *asked, double document, double *worth, int32_t *seen,
-                            int64_t *touched, int64_t *units, int64_t most, int64_t *places, int64_t *bounds)
+int64_t choose_units(const corpus *whole, const narrowing *asked, double *worth, int32_t *seen, int64_t *touched,
+                     int64_t *units, int64_t most, int64_t *places, int64_t *bounds)
 {
-    int64_t all = whole->all_blocks, taken = asked->most;
+    int64_t all = whole->blocks, taken = asked->most;
     int64_t *ranks = touched + asked->touched, *room = ranks + asked->touched, *lows = room + 2 * asked->touched;
     int64_t *highs = lows + taken;
-    int64_t count = choose_blocks(whole, asked, document, worth, seen, touched, ranks, room, lows);
+    int64_t count = choose_blocks(whole, asked, worth, seen, touched, ranks, room, lows);
     count = sort_once(lows, count, highs);
     for (int64_t at = 0; at < count; at++) {
         int64_t block = lows[at];
@@ -278,24 +219,6 @@ EXPORT int64_t choose_units(const corpus *whole, const narrowing *asked, double 
     bounds[whole->segments] = made;
     return made;
 }
-
-/* Units with room for the headings above them: those of segment s are bounds[s] to bounds[s + 1] - 1, and ascend there.
- * `rows` are their documents, `lasts` the last one of the run of neighbours that each is in. Which headings stand above a
- * unit is a chain, and units that follow each other mostly have the same one: `owners` has a number for each unit,
- * `chains` `deepest` for each, `told` one for each. `heads` has room for the starts and `head_ends` for the ends of all
- * that are used, as many as `chains` has or as there are headings of segments that have units; `used` one more than there
- * are segments. `bits` has a bit for each heading of the segment with most, and a word more, all 0; `ranks` a number for
- * each word. */
-typedef struct {
-    int64_t count;
-    const int64_t *starts, *ends, *rows, *lasts, *bounds;
-    int64_t deepest;
-    uint64_t *bits;
-    int64_t *ranks;
-    int32_t *owners, *chains;
-    uint8_t *told;
-    int64_t *head_starts, *head_ends, *used;
-} candidates;
 
 /* The headings above units: a unit stands under the last heading that ends before it if that belongs to its extent. A
  * heading that begins in the unit is its own, and it stands under that one's parent. Of each chain the nearest comes
@@ -378,21 +301,19 @@ static void tell_above(const candidates *units, int64_t chains, const int64_t *m
 
 /* How often each word counts in each unit, and what is told of it: `heading` under a heading that has it. Rows of `counts` and `told` are words, and all 0; `has` gets whether a word counts at all.
  * `marks` has room for as many as there are headings above. */
-EXPORT void count_words(const corpus *whole, const tree *trees, const candidates *units, const group *groups,
-                        const int64_t *firsts, int64_t words, int64_t heading, int64_t *marks, int64_t *counts, int64_t *told, uint8_t *has)
+void count_words(const corpus *whole, const tree *trees, const candidates *units, const word *words, int64_t word_count,
+                 int64_t heading, int64_t *marks, int64_t *counts, int64_t *told, uint8_t *has)
 {
     int64_t segments = whole->segments, count = units->count;
     int64_t chains = find_above(trees, segments, units), heads = units->used[segments];
-    for (int64_t word = 0; word < words; word++, counts += count, told += count, has += count) {
-        for (int64_t at = firsts[word]; at < firsts[word + 1]; at++)
-            count_inside(groups[at].positions, groups[at].sizes, segments, units->starts, units->ends, units->bounds,
-                         groups[at].weight, counts);
-        if (firsts[word] < firsts[word + 1] && heads) {
+    for (const word *own = words; own < words + word_count; own++, counts += count, told += count, has += count) {
+        for (const group *some = own->groups; some < own->groups + own->group_count; some++)
+            count_inside(some->positions, segments, units->starts, units->ends, units->bounds, some->weight, counts);
+        if (own->group_count && heads) {
             int64_t any = 0;
             memset(marks, 0, (size_t)heads * sizeof *marks);
-            for (int64_t at = firsts[word]; at < firsts[word + 1]; at++)
-                count_inside(groups[at].positions, groups[at].sizes, segments, units->head_starts, units->head_ends,
-                             units->used, 1, marks);
+            for (const group *some = own->groups; some < own->groups + own->group_count; some++)
+                count_inside(some->positions, segments, units->head_starts, units->head_ends, units->used, 1, marks);
             for (int64_t head = 0; head < heads; head++)
                 any |= marks[head];
             if (any) /* as it is not for most words */
@@ -407,31 +328,31 @@ EXPORT void count_words(const corpus *whole, const tree *trees, const candidates
  * `anywhere` says so of a word. `out` gets four columns of `most` numbers: the word, the place, its unit, and the heading of
  * its segment, -1 for none; the places of a word stand together and ascend in each segment. Returns how many there are;
  * those beyond `most` are not written. */
-EXPORT int64_t find_defining(const corpus *whole, const tree *trees, const candidates *units, const places_of_word *asked,
-                             const uint8_t *anywhere, int64_t words, int64_t *out, int64_t most)
+int64_t find_defining(const corpus *whole, const tree *trees, const candidates *units, const word *const *words,
+                      const uint8_t *anywhere, int64_t count, int64_t *out, int64_t most)
 {
     int64_t made = 0, *places = out + most, *owners = places + most, *heads = owners + most;
-    for (int64_t word = 0; word < words; word++)
-        for (int64_t segment = 0; segment < whole->segments; segment++) {
-            const int32_t *column = asked[word].count ? asked[word].groups->positions[segment] : NULL;
+    for (int64_t word = 0; word < count; word++)
+        for (int64_t segment = 0; segment < whole->segments && words[word] && words[word]->group_count; segment++) {
+            const int32_t *values = words[word]->groups->positions[segment].values;
             const tree *own = trees + segment;
-            int64_t size = column ? asked[word].groups->sizes[segment] : 0, unit = units->bounds[segment];
+            int64_t size = words[word]->groups->positions[segment].size, unit = units->bounds[segment];
             int64_t last = units->bounds[segment + 1], after = 0;
             if (!own->heads && !anywhere[word])
                 continue;
             for (int64_t at = 0; at < size && unit < last; unit++) {
-                unit = not_below(units->ends, last, unit, (int64_t)column[at] + 1);
+                unit = not_below(units->ends, last, unit, (int64_t)values[at] + 1);
                 if (unit >= last)
                     break;
-                at = place_not_below(column, size, at, units->starts[unit]);
-                for (; at < size && column[at] < units->ends[unit]; at++) {
-                    after = place_not_below(own->starts, own->heads, after, (int64_t)column[at] + 1);
-                    int64_t head = after && column[at] < own->ends[after - 1] ? after - 1 : -1;
+                at = place_not_below(values, size, at, units->starts[unit]);
+                for (; at < size && values[at] < units->ends[unit]; at++) {
+                    after = place_not_below(own->starts, own->heads, after, (int64_t)values[at] + 1);
+                    int64_t head = after && values[at] < own->ends[after - 1] ? after - 1 : -1;
                     if (head < 0 && !anywhere[word])
                         continue;
                     if (made < most) {
                         out[made] = word;
-                        places[made] = column[at];
+                        places[made] = values[at];
                         owners[made] = unit;
                         heads[made] = head;
                     }

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import Numbers, Reals, address_of, addresses_of, library, numbers_of
-from brimful.native.columns import NO_TREE, Columns, CountedRows, HeadingTree, UnitGrid, is_common
+from brimful.native import Numbers, Reals, kernels, library, null, numbers_of, pointer, pointers, struct, structs
+from brimful.native.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common
 
-_GROUP_BYTES, _LIST_BYTES = 48, 16
+if TYPE_CHECKING:
+    from brimful.native import Field
+
 _MOST_SCORE = 1 << 61
-_NO_GROUP = (0,) * 6
 _MOST_KEPT = 1 << 22  # bytes of an array that the next question works in
 _AT_FIRST = 1_024  # places of definitions that there is room for
+
 
 _SCALES = 2
 """The unit itself, and its surroundings."""
@@ -26,14 +28,13 @@ _SCALES = 2
 class Rows:
     """Some rows of documents, which a kernel finds without a look at each."""
 
-    __slots__ = ("given", "most", "values")
+    __slots__ = ("most", "values")
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.values = numbers_of(values)
         if int(self.values.min(initial=0)) < 0:
             raise ValueError("no row is negative")
         self.most = int(self.values.max(initial=-1))
-        self.given = (address_of(self.values), len(self.values))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -90,7 +91,7 @@ class CorpusPlaces:
         block_rows, block_firsts = np.ascontiguousarray(block_rows, np.int32), numbers_of(block_firsts)
         records, self.documents, self.blocks = np.ascontiguousarray(records, np.bool_), len(records), len(block_rows)
         self.segments = len(bases)
-        if len(rows) != len(bases) or (bases.sizes != rows.sizes).any() or len(block_starts) != len(bases):
+        if len(rows) != len(bases) or bases.sizes != rows.sizes or len(block_starts) != len(bases):
             raise ValueError("every segment needs its extents, every extent its row, and every segment its blocks")
         if len(block_firsts) != self.blocks or block_starts.total != self.blocks or grid.segments != len(bases):
             raise ValueError("every block needs its row and its first unit")
@@ -101,25 +102,25 @@ class CorpusPlaces:
             block_firsts[0] != 0 or (np.diff(block_firsts) <= 0).any() or block_firsts[-1] >= len(grid)
         ):
             raise ValueError("blocks must ascend from the first unit on")
-        firsts = np.cumsum(block_starts.sizes) - block_starts.sizes
+        sizes = np.array(block_starts.sizes, np.int64)
         self.units, self.widest = len(grid), int(np.diff(block_firsts, append=len(grid)).max(initial=0))
         self._extents = (bases, rows)
-        self._kept = (block_starts, block_rows, block_firsts, records, grid, firsts)
+        self._kept = (block_starts, grid)
         self.records = records
-        self._given = np.array(
-            [
-                len(bases),
-                *addresses_of(bases.at, rows.at, bases.sizes, block_starts.at, block_starts.sizes, firsts),
-                self.blocks,
-                address_of(block_rows),
-                address_of(block_firsts),
-                len(grid),
-                address_of(records),
-                grid.at,
-            ],
-            np.uint64,
+        self.struct = struct(
+            "corpus",
+            segments=len(bases),
+            bases=bases.struct,
+            rows=rows.struct,
+            block_starts=block_starts.struct,
+            block_numbers=np.cumsum(sizes) - sizes,
+            blocks=self.blocks,
+            block_rows=block_rows,
+            block_firsts=block_firsts,
+            units=len(grid),
+            records=records,
+            grid=grid.struct,
         )
-        self.at = address_of(self._given)
         self._rooms: list[_Room] = []
 
     def room(self) -> _Room:
@@ -134,17 +135,17 @@ class CorpusPlaces:
         room.let_go()
         self._rooms.append(room)
 
-    def counted(self, positions: Columns) -> tuple[int, int, int]:
-        """Where the rows that have many positions lie, and how often they have them; nothing where these are few."""
+    def counted(self, positions: Columns) -> dict[str, object]:
+        """The rows that have many positions, and how often they have them; nothing where these are few."""
         if not is_common(positions, self.documents):
-            return 0, 0, 0
+            return {}
         bases, rows = self._extents
         if positions.counted is None or positions.counted[0] is not bases:
             counted = CountedRows(bases, rows, count=self.documents)
             counted.add(positions, weight=1)
             assert positions.counted is not None
         _, known, times = positions.counted
-        return address_of(known), address_of(times), len(known)
+        return {"rows": known, "times": times, "row_count": len(known)}
 
 
 class AskedWords:
@@ -161,36 +162,24 @@ class AskedWords:
         self.corpus, self._kept, self.room = corpus, (words, called), corpus.room()
         if len(called) != len(words) or max((each.most for each in called), default=-1) >= corpus.documents:
             raise ValueError(f"every word needs the documents that it calls, of {corpus.documents}")
-        groups, firsts = [], [0]
-        for word in words:
-            for weight, places in word:
+        fields, self._groups = [], []
+        for groups, documents in zip(words, called, strict=True):
+            rows = []
+            for weight, places in groups:
                 if len(places) != corpus.segments or weight < 0:
                     raise ValueError("every segment needs its positions, and these a weight from 0 on")
-                groups.append((*places.given[:2], weight, *corpus.counted(places)))
-            firsts.append(len(groups))
-        self.firsts = firsts
-        self._totals = [sum(places.total for _, places in word) for word in words]
-        self.groups = np.array(groups or [_NO_GROUP], np.uint64)
-        self._firsts = np.array(firsts, np.int64)
-        self._called = np.array([each.given for each in called] or [(0, 0)], np.uint64)
-        self.given = (address_of(self.groups), address_of(self._firsts), len(words))
-        self.called_at = address_of(self._called)
+                rows.append({"positions": places.struct, "weight": weight, **corpus.counted(places)})
+            self._groups.append({"groups": structs("group", rows), "group_count": len(rows)})
+            fields.append({**self._groups[-1], "called": documents.values, "called_count": len(documents.values)})
+        self.totals = [sum(places.total for _, places in word) for word in words]
+        self.struct = structs("word", fields)
 
     def __len__(self) -> int:
-        return len(self.firsts) - 1
+        return len(self.totals)
 
     def close(self) -> None:
         """Let the next question work in the memory of this one."""
         self.corpus.leave(self.room)
-
-    def places_of(self, words: Sequence[int]) -> NDArray[np.uint64]:
-        """Where the groups of some words lie, and how many each has; none of what is negative."""
-        at, firsts = self.given[0], self.firsts
-        found = [
-            (at + _GROUP_BYTES * firsts[word], firsts[word + 1] - firsts[word]) if word >= 0 else (0, 0)
-            for word in words
-        ]
-        return np.array(found or [(0, 0)], np.uint64)
 
     def choose(
         self,
@@ -220,37 +209,32 @@ class AskedWords:
         if any(len(each) and not 0 <= int(each.min()) <= int(each.max()) < corpus.blocks for each in named.values()):
             raise ValueError(f"there are {corpus.blocks} blocks")
         room = self.room
-        places = self.places_of([word if word not in named else -1 for word in words])
-        gains = np.array([gain for _, gain in ordered] or [0.0], np.float64)
-        own = {word: numbers_of(blocks) for word, blocks in named.items()}
-        lists = [(address_of(own[word]), len(own[word])) if word in own else (0, 0) for word in words]
-        blocks = np.array(lists or [(0, 0)], np.uint64)
+        gains: list[dict[str, Field]] = []
+        for word, gain in ordered:
+            blocks = numbers_of(named[word]) if word in named else None
+            gains.append({"gain": gain})
+            gains[-1] |= self._groups[word] if blocks is None else {"blocks": blocks, "block_count": len(blocks)}
         allowed = None if allowed is None else np.ascontiguousarray(allowed)
-        positions = sum(len(own[word]) if word in own else self._totals[word] for word in words)
+        positions = sum(len(named[word]) if word in named else self.totals[word] for word in words)
         most_touched = min(positions, corpus.blocks)
-        asked = np.array(
-            [
-                len(words),
-                address_of(places),
-                address_of(gains),
-                address_of(blocks),
-                0 if allowed is None else address_of(allowed),
-                address_of(documents),
-                most,
-                of_records,
-                most_touched,
-                reach,
-            ],
-            np.uint64,
+        asked = struct(
+            "narrowing",
+            words=len(words),
+            gains=structs("gain", gains),
+            allowed=allowed,
+            documents=documents,
+            document=document,
+            most=most,
+            of_records=of_records,
+            touched=most_touched,
+            reach=reach,
         )
         touched = room.array("touched", (4 * most_touched + 2 * most,), np.int64)
         limit = min(min(most, corpus.blocks) * (corpus.widest + 2 * reach), corpus.units)
         units, placed = room.array("units", (limit,), np.int64), room.array("placed", (7 * limit,), np.int64)
         bounds = np.empty(corpus.segments + 1, np.int64)
-        rooms = (*addresses_of(room.worth, room.seen, touched, units), limit)
-        made = library().choose_units(
-            corpus.at, address_of(asked), document, *rooms, address_of(placed), address_of(bounds)
-        )
+        rooms = (*pointers(room.worth, room.seen, touched, units), limit, pointer(placed), pointer(bounds))
+        made = library().choose_units(corpus.struct, asked, *rooms)
         if made < 0:
             raise ValueError("there are no such units")
         return ChosenUnits(units[:made], placed[: 7 * made].reshape(7, made), bounds.tolist())
@@ -274,10 +258,7 @@ class WordsInUnits:
         corpus = words.corpus
         if len(trees) != corpus.segments or deepest < 1:
             raise ValueError("every segment needs its headings, or none")
-        self._words, self._trees = (
-            words,
-            (trees, np.array([NO_TREE if each is None else each.given for each in trees], np.uint64)),
-        )
+        self._words, self._trees = words, structs("tree", [{} if each is None else each.fields for each in trees])
         units = len(chosen.units)
         _, starts, ends, rows, _, firsts, lasts = chosen.placed
         self._starts, self._lasts, self._firsts, self._rows = starts, lasts, firsts, rows
@@ -293,32 +274,31 @@ class WordsInUnits:
         chains, owners = room.array("chains", (units, deepest), np.int32), room.array("owners", (units,), np.int32)
         told, lines = room.array("told", (units,), np.uint8), room.array("lines", (3, most), np.int64)
         used = np.empty(corpus.segments + 1, np.int64)
-        self._kept = (chosen, bounds, bits, ranks, chains, owners, told, lines, used)
-        self._units = np.array(
-            [
-                units,
-                *addresses_of(starts, ends, rows, lasts, bounds),
-                deepest,
-                *addresses_of(bits, ranks, owners, chains, told),
-                address_of(lines),
-                address_of(lines) + 8 * most,
-                address_of(used),
-            ],
-            np.uint64,
+        self._units = struct(
+            "candidates",
+            count=units,
+            starts=starts,
+            ends=ends,
+            rows=rows,
+            lasts=lasts,
+            bounds=bounds,
+            deepest=deepest,
+            bits=bits,
+            ranks=ranks,
+            owners=owners,
+            chains=chains,
+            told=told,
+            head_starts=lines[0],
+            head_ends=lines[1],
+            used=used,
         )
         self.counts, self.told = room.array("counts", (2, len(words), units), np.int64)
         self.counts.fill(0)
         self.told.fill(0)
         self.has = np.empty((len(words), units), np.bool_)  # this stays
-        library().count_words(
-            corpus.at,
-            address_of(self._trees[1]),
-            address_of(self._units),
-            *words.given,
-            heading,
-            address_of(lines) + 16 * most,
-            *addresses_of(self.counts, self.told, self.has),
-        )
+        made = (lines[2], self.counts, self.told, self.has)
+        asked = (corpus.struct, self._trees, self._units, words.struct, len(words), heading)
+        library().count_words(*asked, *pointers(*made))
 
     def defining(self, wanted: Sequence[bool], anywhere: Sequence[bool]) -> Numbers:
         """Where words may be defined, by the places that count most: those that `wanted` names.
@@ -329,13 +309,13 @@ class WordsInUnits:
         words = self._words
         if not len(wanted) == len(anywhere) == len(words):
             raise ValueError("of every word it must be said whether and where it may be defined")
-        places = words.places_of([word if is_wanted else -1 for word, is_wanted in enumerate(wanted)])
+        chosen = [words.struct + word if is_wanted else null() for word, is_wanted in enumerate(wanted)]
         names, most, made = np.array([*anywhere, False], np.uint8), 0, _AT_FIRST
-        given = (words.corpus.at, address_of(self._trees[1]), address_of(self._units), address_of(places))
+        given = (words.corpus.struct, self._trees, self._units, kernels().types.new("word *[]", chosen))
         while made > most:
             most = made
             found = np.empty((4, most), np.int64)
-            made = library().find_defining(*given, address_of(names), len(words), address_of(found), most)
+            made = library().find_defining(*given, pointer(names), len(words), pointer(found), most)
         return found[:, :made]
 
     def scales(
@@ -368,34 +348,35 @@ class WordsInUnits:
             raise ValueError(f"{len(words)} words need as many worths")
         if len(documents) != words.corpus.documents or documents.dtype != np.float64:
             raise ValueError("every document needs its worth")
-        measures = np.array([saturation, saturation + 1, length, 1 - length, *shares], np.float64)
-        far, size = np.array(reaches, np.int64), np.array(unit_bytes, np.float64)
-        worth = np.array([*worths[0], *worths[1], *covering], np.float64)
-        asked = np.array(
-            [
-                len(words),
-                units,
-                *addresses_of(self.counts, self.told, self._lasts, self._sizes, self._rows),
-                address_of(documents),
-                address_of(words.corpus.records),
-                address_of(far),
-                address_of(size),
-                address_of(worth),
-                address_of(worth) + 8 * _SCALES * len(words),
-                address_of(measures),
-            ],
-            np.uint64,
+        scales = [
+            {"reach": reach, "bytes": size, "worths": pointer(np.array(worth, np.float64))}
+            for reach, size, worth in zip(reaches, unit_bytes, worths, strict=True)
+        ]
+        unit_share, document_share, near_share = shares
+        asked = struct(
+            "weighing",
+            words=len(words),
+            units=units,
+            counts=self.counts,
+            told=self.told,
+            lasts=self._lasts,
+            sizes=self._sizes,
+            rows=self._rows,
+            documents=documents,
+            records=words.corpus.records,
+            scales=scales,
+            covering=np.array(covering, np.float64),
+            k1=saturation,
+            b=length,
+            unit_share=unit_share,
+            document_share=document_share,
+            near_share=near_share,
         )
         kept, most = words.room, np.empty(1)
         has, room = kept.array("has", (len(words), units), np.uint8), kept.array("room", (4 * units,), np.int64)
         made, found = kept.array("scales", (_SCALES + 1, units), np.float64), kept.array("best", (units,), np.int64)
-        count = library().weigh_scales(
-            address_of(asked),
-            best,
-            *addresses_of(has, room, made),
-            address_of(made) + 8 * _SCALES * units,
-            *addresses_of(found, most),
-        )
+        rooms = pointers(has, room, made, made[_SCALES:], found, most)
+        count = library().weigh_scales(asked, best, *rooms)
         return ScaledUnits(made[0], made[1], made[2], found[:count], float(most[0]))
 
 
@@ -428,25 +409,21 @@ class WeighedDocuments:
         if sizes.dtype != np.float64 or len(sizes) != words.corpus.documents or name < 0:
             raise ValueError("every document needs its size, and a name counts from 0 on")
         self._words, self._name, self.scores = words, name, np.zeros(words.corpus.documents)
-        self._sizes, self._measures = sizes, _measures(saturation, length)
+        self._sizes, self._saturation, self._length = sizes, saturation, length
         self._made = 0
 
     def count(self, word: int) -> int:
         """How many documents have a word, which is counted in each of them."""
         words, room = self._words, self._words.room
-        first, last = words.firsts[word], words.firsts[word + 1]
-        groups = (words.given[0] + _GROUP_BYTES * first, last - first)
-        called = words.called_at + _LIST_BYTES * word
-        self._made = library().count_documents(
-            words.corpus.at, *groups, called, self._name, *addresses_of(room.counts, room.known)
-        )
+        asked = (words.corpus.struct, words.struct + word, self._name)
+        self._made = int(library().count_documents(*asked, pointer(room.counts), pointer(room.known)))
         return self._made
 
     def weigh(self, worth: float) -> None:
         """Let the word that was counted last be worth so much."""
         room = self._words.room
-        counted = (address_of(room.known), self._made, address_of(room.counts), address_of(self._sizes))
-        library().weigh_rows(*counted, worth, *addresses_of(self._measures, self.scores))
+        counted = (pointer(room.known), self._made, pointer(room.counts), pointer(self._sizes))
+        library().weigh_rows(*counted, worth, self._saturation, self._length, pointer(self.scores))
         self._made = 0
 
 
@@ -484,23 +461,23 @@ def settle_units(
         if some is not None and len(some) != corpus.documents:
             raise ValueError("every document needs its favour")
     values = [np.ascontiguousarray(each.values) for each in signals]
-    said = [_as_words(address_of(own), each.share, each.by_row) for own, each in zip(values, signals, strict=True)]
-    given = np.array(said or [(0, 0, 0)], np.uint64)
+    added = [
+        {"values": own, "share": each.share, "by_row": each.by_row} for own, each in zip(values, signals, strict=True)
+    ]
     favour = None if favour is None else numbers_of(favour)
     allowed = None if allowed is None else np.ascontiguousarray(allowed, np.bool_)
     rows = chosen.placed[3]
-    asked = np.array(
-        [
-            units,
-            corpus.documents,
-            *addresses_of(rows, documents),
-            len(signals),
-            address_of(given),
-            0 if favour is None else address_of(favour),
-            0 if allowed is None else address_of(allowed),
-            *np.array([known], np.float64).view(np.uint64).tolist(),
-        ],
-        np.uint64,
+    asked = struct(
+        "settling",
+        units=units,
+        documents=corpus.documents,
+        rows=rows,
+        by_document=documents,
+        signals=len(added),
+        added=structs("added_signal", added),
+        favour=favour,
+        allowed=allowed,
+        known=known,
     )
     made, best = (
         room.array("settled", (units,), np.float64),
@@ -508,7 +485,7 @@ def settle_units(
     )
     made[:] = lexical
     scores, whole = room.array("scores", (units,), np.int64), np.empty(corpus.documents, np.int64)  # the second stays
-    library().settle_units(address_of(asked), *addresses_of(made, best, scores, whole))
+    library().settle_units(asked, *pointers(made, best, scores, whole))
     return _SettledUnits(made, scores, whole)
 
 
@@ -527,14 +504,5 @@ def order_field(words: AskedWords, chosen: ChosenUnits, scores: Numbers, lexical
         words.room.array(name, (size,), np.int64) for name, size in (("ordered", 5 * units), ("order", units))
     )
     columns = (chosen.units, rows, offsets, lasts, scores, lexical)
-    count = library().order_field(units, *addresses_of(*columns), address_of(room), address_of(made))
+    count = library().order_field(units, *pointers(*columns, room, made))
     return made.reshape(5, units)[:, :count].copy()
-
-
-def _measures(saturation: float, length: float) -> Reals:
-    """BM25's k1 and b, as the kernels are given them."""
-    return np.array([saturation, saturation + 1, length, 1 - length], np.float64)
-
-
-def _as_words(values: int, share: float, by_row: bool) -> tuple[int, int, int]:  # noqa: FBT001
-    return values, int(np.array(share, np.float64).view(np.uint64)), int(by_row)

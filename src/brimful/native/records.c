@@ -1,6 +1,6 @@
 /* Where data is cut: the signs of JSON outside of strings, and stretches that are too long. */
 
-#include "kernels.h"
+#include "shared.h"
 
 static int is_space(uint8_t byte)
 {
@@ -30,7 +30,7 @@ static int64_t closing(const uint8_t *text, int64_t size, int64_t at)
 /* Where commas, brackets and braces stand outside of strings, from state[0] on, which is then where to go on. A string
  * can't hold a newline: a quotation mark that is not closed on its line opens none. Returns how many were found, `most`
  * of them at most. */
-EXPORT int64_t find_json_signs(const uint8_t *text, int64_t size, int64_t most, int64_t *state, int64_t *places)
+int64_t find_json_signs(const uint8_t *text, int64_t size, int64_t most, int64_t *state, int64_t *places)
 {
     int64_t count = 0, at = state[0];
     while (at < size) {
@@ -147,8 +147,8 @@ static int64_t line_cut(const uint8_t *text, int64_t start, int64_t end, int64_t
 /* Cuts inside of stretches longer than `aim`, so that pieces come near it: at the starts of lines where `by_line`.
  * Returns how many there are; each piece but the last of a stretch has at least one byte. Where they are more than
  * `most`, -1. */
-EXPORT int64_t cut_stretches(const uint8_t *text, const int64_t *starts, const int64_t *ends, int64_t count, int64_t aim,
-                             int64_t limit, int64_t by_line, int64_t most, int64_t *cuts)
+int64_t cut_stretches(const uint8_t *text, const int64_t *starts, const int64_t *ends, int64_t count, int64_t aim,
+                      int64_t limit, int64_t by_line, int64_t most, int64_t *cuts)
 {
     int64_t found = 0;
     for (int64_t number = 0; number < count; number++)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from array import array
 from collections.abc import Iterable, Sequence
 from itertools import compress, pairwise
@@ -10,7 +9,7 @@ from itertools import compress, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import MOST_BYTES, Places, address_in, address_of, library, places_of
+from brimful.native import MOST_BYTES, Places, kernels, library, places_of, pointer
 
 _SIGN_WORDS, _LONGEST_RUN = 16, 8
 _MOST_GROUPS = 8
@@ -46,8 +45,8 @@ class RunSets:
         number = self._count
         first = int(self._offsets[number])
         self._make_room(first + len(text))
-        sets, _, signs = self._given
-        given = (text, len(text), self._marks, self._run, sets + 8 * first, signs + 8 * _SIGN_WORDS * number)
+        made = (pointer(self._sets[first:]), pointer(self._signs[_SIGN_WORDS * number :]))
+        given = (text, len(text), self._marks, self._run, *made)
         self._offsets[number + 1] = first + library().hash_runs(*given)
         library().mark_alike(*self._given, number, self._share, self._alike_at)
         self._count += 1
@@ -64,7 +63,8 @@ class RunSets:
         """
         if not 0 <= number < self._count or kept.most >= self._count:
             raise ValueError(f"there are {self._count} texts, and others were asked for")
-        given = (number, document, kept.numbers.buffer_info()[0], kept.documents.buffer_info()[0], len(kept.numbers))
+        others = (pointer(np.frombuffer(column, np.int64)) for column in (kept.numbers, kept.documents))
+        given = (number, document, *others, len(kept.numbers))
         place = library().most_alike(*self._given, *given, self._share, self._overlap_at)
         return None if place < 0 else (place, float(self._overlap[0]))
 
@@ -83,10 +83,10 @@ class RunSets:
 
     def _note_places(self) -> None:
         """Where the kernels find all of it."""
-        self._given = (address_of(self._sets), address_of(self._offsets), address_of(self._signs))
-        self._alike_at = address_of(self._alike)
+        self._given = (pointer(self._sets), pointer(self._offsets), pointer(self._signs))
+        self._alike_at = pointer(self._alike)
         self._overlap = np.zeros(1)
-        self._overlap_at = address_of(self._overlap)
+        self._overlap_at = pointer(self._overlap)
 
 
 class KeptTexts:
@@ -121,8 +121,8 @@ def sign_words(
     if len(starts) and (starts.min() < 0 or lengths.min() < 0 or (starts > most - lengths).any()):
         raise ValueError("a word must lie inside its text")
     letters, signatures = np.empty(int(lengths.sum()), np.uint8), np.empty(len(starts), np.uint64)
-    given = (address_of(starts), address_of(lengths), len(starts), address_of(factors))
-    library().sign_words(text, *given, address_of(letters), address_of(signatures))
+    given = (pointer(starts), pointer(lengths), len(starts), pointer(factors))
+    library().sign_words(text, *given, pointer(letters), pointer(signatures))
     return letters.tobytes(), signatures
 
 
@@ -161,8 +161,8 @@ class SpelledWords:
             raise ValueError("a word in ASCII must have a byte for each letter")
         if len(self._firsts) > self.LONGEST + 2:
             raise ValueError(f"a word must have at most {self.LONGEST} letters")
-        self._given = (address_of(self._signatures), letters, address_of(self._offsets))
-        at = address_in(letters)
+        self._given = (pointer(self._signatures), letters, pointer(self._offsets))
+        at = kernels().types.from_buffer("uint8_t[]", letters)
         self._sorted = [(at + int(ends[first]), own) for first, own in zip(firsts, plain, strict=False)]
 
     def alike(
@@ -178,8 +178,8 @@ class SpelledWords:
         asked, marks = np.array([*map(ord, word)], np.uint32), np.array(masks, np.uint64)
         first, last = self._firsts[low], self._firsts[high + 1]
         rows = np.empty((last - first, 2), np.int64)
-        bits = (address_of(marks), len(marks), trigrams, *share)
-        given = (*self._given, first, last, *bits, address_of(asked), len(asked), edits, address_of(rows))
+        bits = (pointer(marks), len(marks), trigrams, *share)
+        given = (*self._given, first, last, *bits, pointer(asked), len(asked), edits, pointer(rows))
         numbers, distances = rows[: library().spelled_alike(*given)].T
         starts, ends = self._offsets[numbers], self._offsets[numbers + 1]
         return list(zip(starts.tolist(), ends.tolist(), distances.tolist(), strict=True))
@@ -206,15 +206,13 @@ class Anchors:
         self._bounds = np.cumsum([0, *map(len, self._anchors)]).astype(np.int32)
         heads = np.array([anchor[0] for anchor in self._anchors], np.int64)
         self._firsts = heads.searchsorted(np.arange(257)).astype(np.int32)
-        # Asked for once: many texts are short.
-        self._room = ctypes.c_char * len(self._anchors)
-        self.given = (self._text, self._bounds.ctypes.data, self._firsts.ctypes.data)
+        self.given = (self._text, pointer(self._bounds), pointer(self._firsts))
 
     def within(self, text: bytes) -> set[bytes]:
         """Which of them stand in a text."""
-        found = self._room()
-        library().find_anchors(text, len(text), *self.given, found)
-        return set(compress(self._anchors, found.raw))
+        found = bytearray(len(self._anchors))
+        library().find_anchors(text, len(text), *self.given, kernels().types.from_buffer("uint8_t[]", found))
+        return set(compress(self._anchors, found))
 
 
 def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uint8]:
@@ -232,7 +230,7 @@ def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uin
     anchors = Anchors(bits)
     marks = np.zeros(text.count(b"\n") + 1, np.uint8)
     of_anchors = bytes(bits[anchor] for anchor in sorted(bits))
-    library().mark_lines(text, len(text), *anchors.given, of_anchors, (1 << len(groups)) - 1, address_of(marks))
+    library().mark_lines(text, len(text), *anchors.given, of_anchors, (1 << len(groups)) - 1, pointer(marks))
     return marks
 
 
@@ -250,4 +248,4 @@ def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:
     if len(marks) != 256 or least < 1:
         raise ValueError("long runs need a table of all bytes, and a length of at least 1")
     out = np.empty(len(text) + 1, np.uint8)
-    return out[: library().long_runs(text, len(text), marks, least, address_of(out))].tobytes()
+    return out[: library().long_runs(text, len(text), marks, least, pointer(out))].tobytes()

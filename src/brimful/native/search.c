@@ -1,11 +1,11 @@
 /* Does a text hold any of some strings, and which of its runs are long? */
 
-#include "kernels.h"
+#include "shared.h"
 
 /* Which anchors stand somewhere in a text: found[i] becomes 1. Anchor i is anchors[bounds[i]] to anchors[bounds[i + 1] -
  * 1], none is empty; they are sorted, and those that begin with byte b are firsts[b] to firsts[b + 1] - 1. */
-EXPORT void find_anchors(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds,
-                         const int32_t *firsts, uint8_t *found)
+void find_anchors(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds,
+                  const int32_t *firsts, uint8_t *found)
 {
     uint8_t begins[256];
     uint64_t seconds[256] = {0}; /* by its first byte, which second ones an anchor may have: a bit for four of them */
@@ -33,8 +33,8 @@ EXPORT void find_anchors(const uint8_t *text, int64_t size, const uint8_t *ancho
 
 /* Which anchors stand in each line of a text, newlines between its lines: marks[line] has the bits of those that do, and
  * those of `beyond` where it has a byte beyond ASCII. None of the anchors has a newline. */
-EXPORT void mark_lines(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds,
-                       const int32_t *firsts, const uint8_t *bits, uint8_t beyond, uint8_t *marks)
+void mark_lines(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds, const int32_t *firsts,
+                const uint8_t *bits, uint8_t beyond, uint8_t *marks)
 {
     uint64_t pairs[256][4] = {{0}}; /* by its first byte, which second ones an anchor has */
     for (int first = 0; first < 256; first++)
@@ -72,7 +72,7 @@ static inline int64_t add_run(const uint8_t *from, int64_t size, uint8_t *out, i
 
 /* Runs of at least `least` bytes that the table marks with its lowest bit, a newline between each two; `out` has room for
  * the whole text and one byte. Returns how many bytes it got. */
-EXPORT int64_t long_runs(const uint8_t *text, int64_t size, const uint8_t *table, int64_t least, uint8_t *out)
+int64_t long_runs(const uint8_t *text, int64_t size, const uint8_t *table, int64_t least, uint8_t *out)
 {
     marking marks = marking_of(table);
     int64_t length = 0, begun = 0; /* bytes that the run has which goes on in the next block */
@@ -105,7 +105,7 @@ EXPORT int64_t long_runs(const uint8_t *text, int64_t size, const uint8_t *table
 
 /* Whether a text is UTF-8: no byte that has no place there, no character written longer than it need be, no surrogate and
  * nothing beyond the last plane. */
-EXPORT int64_t is_utf8(const uint8_t *text, int64_t size)
+int64_t is_utf8(const uint8_t *text, int64_t size)
 {
     for (int64_t at = 0; at < size;) {
         if (at + 8 <= size && !(word_at(text + at) & 0x8080808080808080u)) {

@@ -1,6 +1,6 @@
 /* Which texts say much the same? Runs of words as hashes, and how many of them two texts share. */
 
-#include "kernels.h"
+#include "shared.h"
 
 enum { SEPARATES = 0, INSIDE = 1, BEGINS = 2, MOST_RUN = 8, SIGN_WORDS = 16, SIGN_STEP = 4 };
 
@@ -38,8 +38,8 @@ static void sort(uint64_t *values, int64_t count)
 /* The hashes of all runs of `run` words (at most eight) of a text, ascending, each once; a text of fewer words is one
  * run. `marks` says what each byte is: between words, inside of one, or the first of another. `out` has room for `size`;
  * `signs` gets a bit for each hash. Returns how many. */
-EXPORT int64_t hash_runs(const uint8_t *text, int64_t size, const uint8_t *marks, int64_t run, uint64_t *out,
-                         uint64_t *signs)
+int64_t hash_runs(const uint8_t *text, int64_t size, const uint8_t *marks, int64_t run, uint64_t *out,
+                  uint64_t *signs)
 {
     uint64_t last[MOST_RUN];
     int64_t words = 0, count = 0, distinct = 0;
@@ -127,8 +127,8 @@ static double shared_above(const Sets *all, int64_t one, int64_t other, double l
 }
 
 /* Mark set `number` and those before it that share more than `share` of the shorter one with it. */
-EXPORT void mark_alike(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, int64_t number, double share,
-                       uint8_t *marks)
+void mark_alike(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, int64_t number, double share,
+                uint8_t *marks)
 {
     const Sets all = {sets, offsets, signs};
     for (int64_t other = 0; other < number; other++)
@@ -138,9 +138,9 @@ EXPORT void mark_alike(const uint64_t *sets, const int64_t *offsets, const uint6
 
 /* Which of `count` other sets shares the most with set `number`, the first of equals, and how much; -1 where none shares
  * more than `share`. Those of its own document, if that is 0 or more, are passed over. */
-EXPORT int64_t most_alike(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, int64_t number,
-                          int64_t document, const int64_t *others, const int64_t *documents, int64_t count, double share,
-                          double *overlap)
+int64_t most_alike(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, int64_t number,
+                   int64_t document, const int64_t *others, const int64_t *documents, int64_t count, double share,
+                   double *overlap)
 {
     const Sets all = {sets, offsets, signs};
     int64_t best = -1;

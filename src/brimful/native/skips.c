@@ -1,12 +1,7 @@
 /* Names in pages, and the column of each: columns are packed one after the other, and what stands before the one that is
  * asked for is skipped, not unpacked. Pages of several segments are asked in one call. */
 
-#include "kernels.h"
-
-enum { MOST_UNITED = 8 };
-
-/* In columns.c. */
-int64_t unite_few(const int32_t **columns, int64_t *sizes, int64_t count, int32_t *out, int32_t *room);
+#include "places.h"
 
 enum { AT_ONCE = 64 };
 
@@ -30,14 +25,6 @@ static inline int64_t newlines(const uint8_t *text)
     }
     return (int64_t)(found * ONES >> 56);
 }
-
-/* A page: its names, as lines that ascend bytewise, with a newline before the first and behind each; how many numbers
- * the column of each has, packed; and the columns, packed. Of each where it is, and how many bytes. */
-typedef struct {
-    uint64_t names, size;
-    uint64_t counts, counted;
-    uint64_t packed, bytes;
-} page;
 
 /* The number of the line that is `name`, from 0 on; -1 where none is. */
 static int64_t line_of(const uint8_t *text, int64_t size, const uint8_t *name, int64_t length)
@@ -91,12 +78,12 @@ static void lines_beginning(const uint8_t *text, int64_t size, const uint8_t *pr
 /* Of each page where the names stand that begin with a prefix, as two newlines of its text: bounds[2 * page] before the
  * first of them and bounds[2 * page + 1] behind the last. They are the same where there are none; a page of no bytes has
  * 0 and 0. */
-EXPORT void find_beginnings(const page *pages, int64_t count, const uint8_t *prefix, int64_t length, int64_t *bounds)
+void find_beginnings(const page *pages, int64_t count, const uint8_t *prefix, int64_t length, int64_t *bounds)
 {
     for (int64_t at = 0; at < count; at++) {
         bounds[2 * at] = bounds[2 * at + 1] = 0;
         if (pages[at].size)
-            lines_beginning((const uint8_t *)(uintptr_t)pages[at].names, (int64_t)pages[at].size, prefix, length,
+            lines_beginning(pages[at].names, pages[at].size, prefix, length,
                             bounds + 2 * at);
     }
 }
@@ -104,12 +91,12 @@ EXPORT void find_beginnings(const page *pages, int64_t count, const uint8_t *pre
 /* Of the names between two newlines of each page, as find_beginnings says them, those that may be written with `letters`
  * characters, or `longer` more or less: those in letters of ASCII by their length, and of the others those with an
  * apostrophe or beyond ASCII. `out` gets them, a newline behind each, and has room for all. Returns how many bytes. */
-EXPORT int64_t near_names(const page *pages, int64_t count, const int64_t *bounds, int64_t letters, int64_t longer,
-                          uint8_t *out)
+int64_t near_names(const page *pages, int64_t count, const int64_t *bounds, int64_t letters, int64_t longer,
+                   uint8_t *out)
 {
     int64_t made = 0;
     for (int64_t at = 0; at < count; at++) {
-        const uint8_t *text = (const uint8_t *)(uintptr_t)pages[at].names;
+        const uint8_t *text = pages[at].names;
         for (int64_t begin = bounds[2 * at] + 1, end; begin <= bounds[2 * at + 1] && bounds[2 * at + 1]; begin = end + 1) {
             int is_plain = 1, is_other = 0;
             for (end = begin; text[end] != '\n'; end++) {
@@ -133,8 +120,8 @@ EXPORT int64_t near_names(const page *pages, int64_t count, const int64_t *bound
  * so, or says more than it has: each number takes a byte at least. */
 static int64_t count_of(const page *own, int64_t line, int64_t *before)
 {
-    const uint8_t *packed = (const uint8_t *)(uintptr_t)own->counts;
-    uint64_t size = own->counted, byte = 0, sum = 0;
+    const uint8_t *packed = own->counts;
+    uint64_t size = (uint64_t)own->counted, byte = 0, sum = 0;
     for (; line >= 0; line--) {
         uint64_t value = 0;
         unsigned shift = 0;
@@ -144,7 +131,7 @@ static int64_t count_of(const page *own, int64_t line, int64_t *before)
             return -1;
         value |= shift < 64 ? (uint64_t)packed[byte] << shift : 0;
         byte++;
-        if (value > own->bytes - sum)
+        if (value > (uint64_t)own->bytes - sum)
             return -1;
         sum += value;
         if (!line) {
@@ -158,13 +145,13 @@ static int64_t count_of(const page *own, int64_t line, int64_t *before)
 /* Which column of each page is that of `name`: how many numbers stand before it, and how many it has, 0 where there is
  * none. A page of no bytes has no names; any other begins and ends with a newline. Returns how many numbers there are,
  * or -1 where a page says more than it has. */
-EXPORT int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *name, int64_t length, int64_t *before,
-                             int64_t *counts)
+int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *name, int64_t length, int64_t *before,
+                      int64_t *counts)
 {
     int64_t total = 0;
     for (int64_t at = 0; at < count; at++) {
-        const uint8_t *names = (const uint8_t *)(uintptr_t)pages[at].names;
-        int64_t line = line_of(names, (int64_t)pages[at].size, name, length);
+        const uint8_t *names = pages[at].names;
+        int64_t line = line_of(names, pages[at].size, name, length);
         before[at] = counts[at] = 0;
         if (line >= 0 && (counts[at] = count_of(pages + at, line, before + at)) < 0)
             return -1;
@@ -173,15 +160,15 @@ EXPORT int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *na
     return total;
 }
 
-/* The same of several names, of which name n is names[bounds[n]] to names[bounds[n + 1] - 1] and has `count` pages of its
- * own, those from pages[n * count] on; so have `before` and `counts`. */
-EXPORT int64_t find_all_in_pages(const page *pages, int64_t count, const uint8_t *names, const int64_t *bounds,
-                                 int64_t size, int64_t *before, int64_t *counts)
+/* What find_in_pages does, for several names: name n is names[bounds[n]] to names[bounds[n + 1] - 1] and has the `count`
+ * pages of pages[n]; its `before` and `counts` stand from n * count on. */
+int64_t find_all_in_pages(const page *const *pages, int64_t count, const uint8_t *names, const int64_t *bounds,
+                          int64_t size, int64_t *before, int64_t *counts)
 {
     int64_t total = 0;
     for (int64_t name = 0; name < size; name++) {
         int64_t first = name * count, length = bounds[name + 1] - bounds[name];
-        int64_t made = find_in_pages(pages + first, count, names + bounds[name], length, before + first, counts + first);
+        int64_t made = find_in_pages(pages[name], count, names + bounds[name], length, before + first, counts + first);
         if (made < 0)
             return -1;
         total += made;
@@ -205,15 +192,15 @@ static int64_t begin_of(const uint8_t *packed, int64_t size, int64_t number)
 /* Unpack one column of each page, behind so many numbers: each number with those of its column before it added. `values`
  * gets them all, one column after the other. Returns how many there are, which is less where bytes end before, or where
  * a position lies further on an axis than any segment reaches. */
-EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *before, const int64_t *counts,
-                               int32_t *values)
+int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *before, const int64_t *counts,
+                        int32_t *values)
 {
     int32_t *out = values;
     for (int64_t at = 0; at < count; at++) {
         if (!counts[at])
             continue;
-        const uint8_t *packed = (const uint8_t *)(uintptr_t)pages[at].packed;
-        int64_t size = (int64_t)pages[at].bytes, made = 0;
+        const uint8_t *packed = pages[at].packed;
+        int64_t size = pages[at].bytes, made = 0;
         uint64_t total = 0;
         for (int64_t byte = begin_of(packed, size, before[at]); byte < size && made < counts[at];) {
             uint64_t value = packed[byte++];
@@ -243,34 +230,27 @@ EXPORT int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *
 }
 
 /* The columns that find_all_in_pages found for several names, unpacked, and others beside them, as one of each segment:
- * ascending, each number once. Name n has the pages from pages[n * segments] on; what is beside has the columns from
- * beside[i * segments] on, of such `sizes`. No more than MOST_UNITED columns are united. `values` has room for all that
- * is unpacked of a segment, `room` for all its numbers, and `out` for those of all; `made` gets how many there are of each
- * segment. Returns how many there are; -1 where a page says more than it has. */
-EXPORT int64_t unite_in_pages(const page *pages, const int64_t *before, const int64_t *counts, int64_t names,
-                              const int32_t *const *beside, const int64_t *sizes, int64_t others, int64_t segments,
-                              int32_t *values, int32_t *room, int32_t *out, int64_t *made)
+ * ascending, each number once. No more than MOST_UNITED columns are united. `values` has room for all that is unpacked of a
+ * segment, `room` for all its numbers, and `out` for those of all; `made` gets how many there are of each segment. Returns
+ * how many there are; -1 where a page says more than it has. */
+int64_t unite_in_pages(const page *const *pages, const int64_t *before, const int64_t *counts, int64_t names,
+                       const column *const *beside, int64_t others, int64_t segments, int32_t *values, int32_t *room,
+                       int32_t *out, int64_t *made)
 {
-    const int32_t *columns[MOST_UNITED];
-    int64_t lengths[MOST_UNITED], total = 0;
+    int64_t total = 0;
     for (int64_t segment = 0; segment < segments; segment++) {
-        int64_t some = 0;
+        column columns[MOST_UNITED];
         int32_t *own = values;
         for (int64_t other = 0; other < others; other++)
-            if (sizes[other * segments + segment]) {
-                columns[some] = beside[other * segments + segment];
-                lengths[some++] = sizes[other * segments + segment];
-            }
-        for (int64_t at = segment; at < names * segments; at += segments) {
-            if (!counts[at])
-                continue;
-            if (unpack_in_pages(pages + at, 1, before + at, counts + at, own) != counts[at])
+            columns[other] = beside[other][segment];
+        for (int64_t name = 0; name < names; name++) {
+            int64_t at = name * segments + segment;
+            if (unpack_in_pages(pages[name] + segment, 1, before + at, counts + at, own) != counts[at])
                 return -1;
-            columns[some] = own;
-            lengths[some++] = counts[at];
+            columns[others + name] = (column){own, counts[at]};
             own += counts[at];
         }
-        made[segment] = unite_few(columns, lengths, some, out + total, room);
+        made[segment] = unite_few(columns, others + names, out + total, room);
         total += made[segment];
     }
     return total;

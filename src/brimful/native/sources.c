@@ -3,7 +3,7 @@
  * `readers` says for every byte what may begin with it, as a sum of the kinds below; of several kinds that begin with
  * the same byte the one that is named first here is tried first. */
 
-#include "kernels.h"
+#include "shared.h"
 
 enum {
     LINE = 1,         /* two of this byte, up to the end of the line */
@@ -156,8 +156,8 @@ static int64_t past_token(const uint8_t *text, int64_t size, int64_t at, uint16_
 /* Where strings and comments start and end, what each is by the byte that it begins with (`kinds_of`), and the source
  * with each written as so many bytes of its kind, directives as blanks. There are no more than size / 2 + 1. Returns how
  * many there are, or UNTOLD. */
-EXPORT int64_t mask_source(const uint8_t *text, int64_t size, const uint16_t *readers, const uint8_t *kinds_of,
-                           int64_t *starts, int64_t *ends, uint8_t *kinds, uint8_t *code)
+int64_t mask_source(const uint8_t *text, int64_t size, const uint16_t *readers, const uint8_t *kinds_of,
+                    int64_t *starts, int64_t *ends, uint8_t *kinds, uint8_t *code)
 {
     int64_t count = 0;
     uint8_t begins[256]; /* by byte: may anything begin with it? */
@@ -186,8 +186,8 @@ EXPORT int64_t mask_source(const uint8_t *text, int64_t size, const uint16_t *re
 /* Where brackets stand, how many are open before each and behind the last, and for each that opens the place where it is
  * closed, or -1; -1 for those that close, too. `turns` is 1 for an opening byte, -1 for a closing one, else 0. Returns
  * how many there are: of `most` at most, and `most` + 1 where there are more. */
-EXPORT int64_t pair_brackets(const uint8_t *code, int64_t size, const int8_t *turns, int64_t most, int64_t *places,
-                             int32_t *depths, int64_t *closes)
+int64_t pair_brackets(const uint8_t *code, int64_t size, const int8_t *turns, int64_t most, int64_t *places,
+                      int32_t *depths, int64_t *closes)
 {
     int64_t count = 0, open = -1; /* the last one that is open; closes[open] is the one before it until it is closed */
     int32_t depth = 0;
@@ -226,7 +226,7 @@ EXPORT int64_t pair_brackets(const uint8_t *code, int64_t size, const int8_t *tu
 
 /* The lines of a source that have words: where each starts, and its first word. The columns have room for `most`.
  * Returns how many there are. */
-EXPORT int64_t find_indents(const uint8_t *code, int64_t size, int64_t most, int64_t *starts, int64_t *firsts)
+int64_t find_indents(const uint8_t *code, int64_t size, int64_t most, int64_t *starts, int64_t *firsts)
 {
     int64_t count = 0;
     for (int64_t start = 0; start < size && count < most;) {
@@ -246,8 +246,8 @@ EXPORT int64_t find_indents(const uint8_t *code, int64_t size, int64_t most, int
 }
 
 /* Of some lines, in order, the number of the first one below each that is indented no more; `count` where none is. */
-EXPORT void close_lines(const int64_t *columns, int64_t count, const int64_t *lines, int64_t many, int64_t *opened,
-                        int64_t *found)
+void close_lines(const int64_t *columns, int64_t count, const int64_t *lines, int64_t many, int64_t *opened,
+                 int64_t *found)
 {
     int64_t open = 0, each = 0;
     for (int64_t line = many ? lines[0] : count; line < count && (open || each < many); line++) {
@@ -306,9 +306,9 @@ static int is_even(const uint8_t *code, int64_t start, int64_t end, const markin
  * the second behind `#if 0`. Of groups in so many others and more none. Tokens are given: where each starts and ends, and
  * what it is. `before` and `opened` have room for a number a token, as `starts_of` and `ends_of`, which get the branches.
  * Returns how many there are. */
-EXPORT int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int64_t *starts, const int64_t *ends,
-                            const uint8_t *kinds, int64_t count, int64_t deepest, int64_t *before, int64_t *opened,
-                            int64_t *starts_of, int64_t *ends_of)
+int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int64_t *starts, const int64_t *ends,
+                     const uint8_t *kinds, int64_t count, int64_t deepest, int64_t *before, int64_t *opened,
+                     int64_t *starts_of, int64_t *ends_of)
 {
     int64_t depth = 0, found = 0;
     uint8_t counted[256] = {['('] = 1, [')'] = 1, ['{'] = 1, ['}'] = 1};
@@ -345,8 +345,8 @@ EXPORT int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int6
 
 /* Where semicolons stand at which no bracket is open that was opened since a place, however often others were closed. `turns`
  * is as above. Returns how many there are: of `most` at most, and `most` + 1 where there are more. */
-EXPORT int64_t find_stops(const uint8_t *code, int64_t size, const int8_t *turns, int64_t since, int64_t most,
-                          int64_t *places)
+int64_t find_stops(const uint8_t *code, int64_t size, const int8_t *turns, int64_t since, int64_t most,
+                   int64_t *places)
 {
     int64_t count = 0, depth = 0, least = 0;
     uint8_t turning[256];

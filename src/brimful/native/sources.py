@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import Numbers, address_of, library, numbers_of
+from brimful.native import Numbers, library, numbers_of, pointer, pointers
 
 LINE, BLOCK, RAW, TRIPLE, CHARACTERS, SHORT, REST, DIRECTIVE, QUOTED = (1 << bit for bit in range(9))
 """What may begin with a byte, tried in this order; sources.c says what each is."""
@@ -30,8 +30,8 @@ def mask_source(
     most = len(text) // 2 + 1
     starts, ends, kinds = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8)
     code = np.empty(len(text), np.uint8)
-    given = (text, len(text), address_of(readers), address_of(kinds_of))
-    made = (address_of(starts), address_of(ends), address_of(kinds), address_of(code))
+    given = (text, len(text), pointer(readers), pointer(kinds_of))
+    made = (pointer(starts), pointer(ends), pointer(kinds), pointer(code))
     count = library().mask_source(*given, *made)
     if count < 0:
         return None
@@ -54,7 +54,7 @@ def pair_brackets(code: bytes, turns: bytes) -> tuple[Numbers, NDArray[np.int32]
     while True:
         places, depths = np.empty(most, np.int64), np.empty(most + 1, np.int32)
         closes = np.empty(most, np.int64)
-        made = (address_of(places), address_of(depths), address_of(closes))
+        made = (pointer(places), pointer(depths), pointer(closes))
         count = library().pair_brackets(code, len(code), turns, most, *made)
         if count <= most:
             return places[:count], depths[: count + 1], closes[:count]
@@ -80,8 +80,8 @@ def find_surplus(
     if count and not (starts[0] >= 0 and ends[-1] <= len(text)):
         raise ValueError("tokens must lie inside of their source, in order")
     before, opened, surplus, behind = np.empty((4, count), np.int64)
-    given = (text, code, address_of(starts), address_of(ends), address_of(kinds), count, deepest)
-    found = library().find_surplus(*given, *map(address_of, (before, opened, surplus, behind)))
+    given = (text, code, pointer(starts), pointer(ends), pointer(kinds), count, deepest)
+    found = library().find_surplus(*given, *pointers(before, opened, surplus, behind))
     return list(zip(surplus[:found].tolist(), behind[:found].tolist(), strict=True))
 
 
@@ -97,7 +97,7 @@ def find_stops(code: bytes, turns: bytes, *, since: int = 0) -> Numbers:
     most = _FEW
     while True:
         places = np.empty(most, np.int64)
-        count = library().find_stops(code, len(code), turns, since, most, address_of(places))
+        count = library().find_stops(code, len(code), turns, since, most, pointer(places))
         if count <= most:
             return places[:count]
         most *= 8
@@ -111,7 +111,7 @@ def find_indents(code: bytes) -> tuple[Numbers, Numbers]:
     """
     most = library().count_newlines(code, len(code)) + 1
     starts, firsts = np.empty(most, np.int64), np.empty(most, np.int64)
-    count = library().find_indents(code, len(code), most, address_of(starts), address_of(firsts))
+    count = library().find_indents(code, len(code), most, pointer(starts), pointer(firsts))
     return starts[:count], firsts[:count]
 
 
@@ -125,6 +125,6 @@ def close_lines(columns: Numbers, lines: Numbers) -> Numbers:
     if len(lines) and not (lines[0] >= 0 and lines[-1] < len(columns) and (lines[1:] >= lines[:-1]).all()):
         raise ValueError("lines must be some of those whose columns are known, in order")
     opened, found = np.empty(len(lines), np.int64), np.empty(len(lines), np.int64)
-    given = (address_of(columns), len(columns), address_of(lines), len(lines))
-    library().close_lines(*given, address_of(opened), address_of(found))
+    given = (pointer(columns), len(columns), pointer(lines), len(lines))
+    library().close_lines(*given, pointer(opened), pointer(found))
     return found

@@ -1,6 +1,6 @@
 /* Which of very many words are spelled nearly like one? */
 
-#include "kernels.h"
+#include "shared.h"
 
 enum { LONGEST = 24 };
 
@@ -63,9 +63,9 @@ static int edits_between(const uint32_t *one, int ones, const uint32_t *other, i
  * The one has `trigrams` of them; masks[t] has the bits on which more than t of these fall. The share of trigrams must be
  * able to reach `part` of `whole`: shared ones are never counted too low. `edits` at most are between the two. Returns how
  * many are found. */
-EXPORT int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets, int64_t first,
-                             int64_t last, const uint64_t *masks, int64_t times, int64_t trigrams, int64_t part,
-                             int64_t whole, const uint32_t *word, int64_t length, int64_t edits, int64_t *found)
+int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets, int64_t first,
+                      int64_t last, const uint64_t *masks, int64_t times, int64_t trigrams, int64_t part, int64_t whole,
+                      const uint32_t *word, int64_t length, int64_t edits, int64_t *found)
 {
     int64_t made = 0;
     for (int64_t at = first; at < last; at++) {
@@ -88,8 +88,8 @@ EXPORT int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters,
 /* Words of a text in ASCII one after the other, in `letters`, which has room for all; word i is the lengths[i] bytes from
  * starts[i] on. Of each the signature: a bit for every three letters that follow each other, two blanks before the word
  * and one behind it among them, by the upper six bits of a sum with three factors. */
-EXPORT void sign_words(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
-                       const uint32_t *factors, uint8_t *letters, uint64_t *signatures)
+void sign_words(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
+                const uint32_t *factors, uint8_t *letters, uint64_t *signatures)
 {
     for (int64_t word = 0; word < count; word++) {
         const uint8_t *from = text + starts[word];
@@ -108,7 +108,7 @@ EXPORT void sign_words(const uint8_t *text, const int32_t *starts, const int32_t
 }
 
 /* Whether one of `count` sorted words of `size` bytes each, one after the other, is this one. */
-EXPORT int64_t has_word(const uint8_t *letters, int64_t count, int64_t size, const uint8_t *word)
+int64_t has_word(const uint8_t *letters, int64_t count, int64_t size, const uint8_t *word)
 {
     int64_t low = 0, high = count;
     while (low < high) {

@@ -5,7 +5,7 @@
  * of up to eight bytes is its own key there, a longer one has a hash, and is compared byte for byte: a bad multiplier
  * costs time and nothing else. */
 
-#include "kernels.h"
+#include "shared.h"
 
 static inline uint64_t hash_of(const uint8_t *at, int64_t length, uint64_t multiplier)
 {
@@ -26,15 +26,9 @@ static inline int same(const uint8_t *one, const uint8_t *other, int64_t length)
 }
 
 typedef struct {
-    uint64_t key;    /* the string itself, or a hash of it */
-    int32_t length;  /* 0 where the place is free */
-    int32_t number;
-} place;
-
-typedef struct {
     const uint8_t *text;
     uint64_t multiplier;
-    place *table;
+    string_slot *table;
     unsigned bits;
     int32_t *firsts, *lengths; /* of each different string */
     int64_t count;
@@ -69,9 +63,9 @@ static inline int32_t number_of(strings *known, asked one)
 {
     uint64_t last = ((uint64_t)1 << known->bits) - 1;
     for (uint64_t slot = one.slot;; slot = (slot + 1) & last) {
-        place *here = known->table + slot;
+        string_slot *here = known->table + slot;
         if (!here->length) {
-            *here = (place){one.key, one.length, (int32_t)known->count};
+            *here = (string_slot){one.key, one.length, (int32_t)known->count};
             known->firsts[known->count] = one.start;
             known->lengths[known->count++] = one.length;
             return here->number;
@@ -145,9 +139,9 @@ static inline int64_t clump_end(blocks *here, int64_t at)
 /* Find the clumps of a text: `starts` and `numbers` of all, `firsts` and `lengths` of the different ones; each has room
  * for (size + 1) / 2. `state` holds how far it came: the place, clumps, different clumps; zeros at first. Returns 0 when
  * the table, of 2^bits places, is three quarters full: call again with a larger one, cleared. Returns 1 at the end. */
-EXPORT int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *flags, uint64_t multiplier, void *table,
-                           int64_t bits, int32_t *starts, int32_t *numbers, int32_t *firsts, int32_t *lengths,
-                           int64_t *state)
+int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *flags, uint64_t multiplier, string_slot *table,
+                    int64_t bits, int32_t *starts, int32_t *numbers, int32_t *firsts, int32_t *lengths,
+                    int64_t *state)
 {
     strings known = {text, multiplier, table, (unsigned)bits, firsts, lengths, 0};
     blocks here = {text, flags, size, -1, 0, marking_of(flags)};
@@ -175,9 +169,9 @@ EXPORT int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *fla
 
 /* The number of each string; `firsts` and `lengths_of` have room for as many different ones as strings. Returns how many
  * different ones there are, or -1 where they fill more than three quarters of the cleared table: it has to be larger. */
-EXPORT int64_t number_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
-                              uint64_t multiplier, void *table, int64_t bits, int32_t *numbers, int32_t *firsts,
-                              int32_t *lengths_of)
+int64_t number_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
+                       uint64_t multiplier, string_slot *table, int64_t bits, int32_t *numbers, int32_t *firsts,
+                       int32_t *lengths_of)
 {
     strings known = {text, multiplier, table, (unsigned)bits, firsts, lengths_of, 0};
     for (int64_t first = 0; first < count; first += AT_ONCE) {
@@ -194,13 +188,8 @@ EXPORT int64_t number_strings(const uint8_t *text, const int32_t *starts, const 
     return known.count;
 }
 
-typedef struct {
-    uint64_t head; /* the first eight bytes, as a number that is in their order */
-    int64_t number;
-} sorting;
-
-static inline int is_after(const uint8_t *text, const int32_t *starts, const int32_t *lengths, sorting one,
-                           sorting other)
+static inline int is_after(const uint8_t *text, const int32_t *starts, const int32_t *lengths, string_head one,
+                           string_head other)
 {
     if (one.head != other.head)
         return one.head > other.head;
@@ -210,10 +199,10 @@ static inline int is_after(const uint8_t *text, const int32_t *starts, const int
 }
 
 /* Put strings that begin alike into their order, by merging; `to` is room for as many. */
-static void merge_alike(const uint8_t *text, const int32_t *starts, const int32_t *lengths, sorting *from, sorting *to,
+static void merge_alike(const uint8_t *text, const int32_t *starts, const int32_t *lengths, string_head *from, string_head *to,
                         int64_t count)
 {
-    sorting *first = from;
+    string_head *first = from;
     for (int64_t width = 1; width < count; width *= 2) {
         for (int64_t begin = 0; begin < count; begin += 2 * width) {
             int64_t middle = begin + width < count ? begin + width : count;
@@ -224,7 +213,7 @@ static void merge_alike(const uint8_t *text, const int32_t *starts, const int32_
                 to[at] = takes_right ? from[right++] : from[left++];
             }
         }
-        sorting *done = to;
+        string_head *done = to;
         to = from;
         from = done;
     }
@@ -234,10 +223,10 @@ static void merge_alike(const uint8_t *text, const int32_t *starts, const int32_
 
 /* Which string comes first, second, … in bytewise order; all are different and none has a NUL. `room` has 32 bytes for
  * each. By their first eight bytes, counted byte by byte from the last on; those that begin alike are merged. */
-EXPORT void sort_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count, void *room,
-                         int64_t *order)
+void sort_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count, string_head *room,
+                  int64_t *order)
 {
-    sorting *from = room, *to = from + count;
+    string_head *from = room, *to = from + count;
     int64_t counts[8][256] = {{0}};
     for (int64_t at = 0; at < count; at++) {
         uint64_t word = masked(word_at(text + starts[at]), lengths[at]), head = 0;
@@ -246,7 +235,7 @@ EXPORT void sort_strings(const uint8_t *text, const int32_t *starts, const int32
             counts[7 - byte][letter]++;
             head |= letter << (56 - 8 * byte);
         }
-        from[at] = (sorting){head, at};
+        from[at] = (string_head){head, at};
     }
     for (int byte = 0; byte < 8; byte++) {
         int64_t next = 0;
@@ -257,7 +246,7 @@ EXPORT void sort_strings(const uint8_t *text, const int32_t *starts, const int32
         }
         for (int64_t at = 0; at < count; at++)
             to[counts[byte][from[at].head >> 8 * byte & 0xFF]++] = from[at];
-        sorting *done = to;
+        string_head *done = to;
         to = from;
         from = done;
     }
@@ -271,8 +260,8 @@ EXPORT void sort_strings(const uint8_t *text, const int32_t *starts, const int32
 }
 
 /* Strings one after the other, a sign behind each; `bounds` gets where each begins, and the end. */
-EXPORT void join_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, const int64_t *order,
-                         int64_t count, uint8_t sign, uint8_t *out, int32_t *bounds)
+void join_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, const int64_t *order,
+                  int64_t count, uint8_t sign, uint8_t *out, int32_t *bounds)
 {
     uint8_t *begin = out;
     for (int64_t at = 0; at < count; at++) {
@@ -290,9 +279,9 @@ EXPORT void join_strings(const uint8_t *text, const int32_t *starts, const int32
  * origins distances from the clump's beginning, and puts into `offsets` (zeros, one more than different terms) how many
  * places the terms before each have. `copies` (zeros) is room for one number a different clump. Returns the places of
  * all terms. */
-EXPORT int64_t count_terms(const int32_t *numbers, int64_t count, const int32_t *bounds, int64_t different,
-                           int32_t *origins, const int32_t *terms, int64_t found, int64_t named, int32_t *copies,
-                           int32_t *rows, int64_t *offsets)
+int64_t count_terms(const int32_t *numbers, int64_t count, const int32_t *bounds, int64_t different, int32_t *origins,
+                    const int32_t *terms, int64_t found, int64_t named, int32_t *copies, int32_t *rows,
+                    int64_t *offsets)
 {
     for (int64_t at = 0; at < count; at++)
         copies[numbers[at]]++;
@@ -314,8 +303,8 @@ EXPORT int64_t count_terms(const int32_t *numbers, int64_t count, const int32_t 
  * at the same place: unless one stands there already. `twins` has the twin of each (moved) term, -1 for none, and
  * `is_twin` which are one; of those a second occurrence at one place goes. Places ascend. Both columns of what is made
  * have room for twice as many; returns how many there are. */
-EXPORT int64_t add_twins(const int32_t *numbers, const int32_t *origins, int64_t count, const int32_t *moved,
-                         const int32_t *twins, const uint8_t *is_twin, int32_t *made, int32_t *places)
+int64_t add_twins(const int32_t *numbers, const int32_t *origins, int64_t count, const int32_t *moved,
+                  const int32_t *twins, const uint8_t *is_twin, int32_t *made, int32_t *places)
 {
     int64_t written = 0;
     for (int64_t first = 0, last; first < count; first = last) {
@@ -347,8 +336,8 @@ EXPORT int64_t add_twins(const int32_t *numbers, const int32_t *origins, int64_t
 
 /* Put every place of term t at places[cursors[t]] and on, ascending; `cursors` move. Clump i has the terms
  * terms[rows[i]] to terms[rows[i + 1] - 1], each beginning inside[row] bytes behind it. */
-EXPORT void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,
-                        const int32_t *terms, const int32_t *inside, int32_t *cursors, int32_t *places)
+void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,
+                 const int32_t *terms, const int32_t *inside, int32_t *cursors, int32_t *places)
 {
     for (int64_t at = 0; at < count; at++) {
         if (at + AT_ONCE < count)
@@ -384,8 +373,8 @@ static inline uint64_t key_at(const uint8_t *text, int64_t size, int64_t start, 
  * `starts`, `ends` and `keys` are room for one number a text, `firsts` where the rows of each text's names begin in
  * `rows`, which gets the place of each in the list. `out` has room for all texts, and gets the list, a newline behind
  * each name; `size` its bytes. Returns how many names there are, or -1 where a text's names do not ascend. */
-EXPORT int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, int64_t count, int64_t *starts,
-                           int64_t *ends, uint64_t *keys, int64_t *firsts, int64_t *rows, uint8_t *out, int64_t *size)
+int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, int64_t count, int64_t *starts, int64_t *ends,
+                    uint64_t *keys, int64_t *firsts, int64_t *rows, uint8_t *out, int64_t *size)
 {
     int64_t made = 0, written = 0, before = 0; /* bytes of the last name */
     for (int64_t text = 0; text < count; text++) {
@@ -438,8 +427,8 @@ EXPORT int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, in
 
 /* Of names in bytewise order, a newline behind each, name i from bounds[i] on: how many stand before each of some
  * wanted ones, which lie likewise, in any order; and whether each is among them. */
-EXPORT void find_names(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *wanted,
-                       const int32_t *wanted_bounds, int64_t many, int64_t *rows, uint8_t *known)
+void find_names(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *wanted,
+                const int32_t *wanted_bounds, int64_t many, int64_t *rows, uint8_t *known)
 {
     for (int64_t one = 0; one < many; one++) {
         const uint8_t *name = wanted + wanted_bounds[one];
@@ -460,7 +449,7 @@ EXPORT void find_names(const uint8_t *lines, const int32_t *bounds, int64_t coun
 
 /* The lines of a text that have so many bytes at least, all of them letters of ASCII or beyond it, a newline behind each.
  * `out` has room for the text and a newline; returns how many bytes were written. */
-EXPORT int64_t letter_lines(const uint8_t *text, int64_t size, int64_t least, uint8_t *out)
+int64_t letter_lines(const uint8_t *text, int64_t size, int64_t least, uint8_t *out)
 {
     enum { OTHER = 1, NEWLINE = 2 };
     uint8_t kinds[256];
@@ -482,8 +471,8 @@ EXPORT int64_t letter_lines(const uint8_t *text, int64_t size, int64_t least, ui
 
 /* The line of each of some places, of a text whose lines begin at starts[0] to starts[lines - 1]; every place lies behind
  * the first start. `rows` has one for each place, `blocks` one for each 64 bytes up to the last place, and one more. */
-EXPORT void find_rows(const int64_t *starts, int64_t lines, const int32_t *places, int64_t count, int64_t last,
-                      int32_t *blocks, int32_t *rows)
+void find_rows(const int64_t *starts, int64_t lines, const int32_t *places, int64_t count, int64_t last,
+               int32_t *blocks, int32_t *rows)
 {
     int64_t row = 0;
     for (int64_t block = 0; block <= last >> 6; block++) {

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.native import MOST_BYTES, Numbers, Places, address_of, library, numbers_of, places_of
+from brimful.native import MOST_BYTES, Numbers, Places, kernels, library, null, numbers_of, places_of, pointer, pointers
+
+if TYPE_CHECKING:
+    from brimful.native import Pointer
 
 ROOM = bytes(8)
 """What must stand behind a text of strings: they are read eight bytes at a time."""
@@ -53,19 +57,19 @@ def find_clumps(padded: bytes, flags: bytes, *, multiplier: int | None = None) -
     state = np.zeros(3, np.int64)
     multiplier = multiplier_of(padded) if multiplier is None else multiplier
     bits = max((size // 64).bit_length(), 4)
-    given = [each.ctypes.data for each in (starts, numbers, firsts, lengths, state)]
+    given = pointers(starts, numbers, firsts, lengths, state)
     while True:
         table = _table(bits)
-        if library().find_clumps(padded, size, flags, multiplier, table.ctypes.data, bits, *given):
+        if library().find_clumps(padded, size, flags, multiplier, table, bits, *given):
             break
         bits += 1
     _, count, different = state.tolist()
     return Clumps(starts[:count], Strings(numbers[:count], firsts[:different].copy(), lengths[:different].copy()))
 
 
-def _table(bits: int) -> NDArray[np.uint64]:
+def _table(bits: int) -> Pointer:
     """A cleared table of so many places, sixteen bytes each."""
-    return np.zeros(2 << bits, np.uint64)
+    return kernels().types.new("string_slot[]", 1 << bits)
 
 
 def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier: int | None = None) -> Strings:
@@ -76,11 +80,11 @@ def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier
     bits = max((count // 2).bit_length(), 4)
     numbers, firsts, lengths_of = (np.empty(count, np.int32) for _ in range(3))
     multiplier = multiplier_of(padded) if multiplier is None else multiplier
-    made = [each.ctypes.data for each in (numbers, firsts, lengths_of)]
-    given = (padded, starts.ctypes.data, lengths.ctypes.data, count, multiplier)
+    made = pointers(numbers, firsts, lengths_of)
+    given = (padded, pointer(starts), pointer(lengths), count, multiplier)
     while True:
         table = _table(bits)
-        different = library().number_strings(*given, table.ctypes.data, bits, *made)
+        different = library().number_strings(*given, table, bits, *made)
         if different >= 0:
             break
         bits += 1
@@ -102,12 +106,12 @@ def find_terms(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[Pla
     while True:
         starts, lengths = np.empty(most, np.int32), np.empty(most, np.int32)
         given = (
-            text.ctypes.data,
-            classes.ctypes.data + EDGE_BYTES,
+            pointer(text),
+            pointer(classes[EDGE_BYTES:]),
             size,
             most,
-            starts.ctypes.data,
-            lengths.ctypes.data,
+            pointer(starts),
+            pointer(lengths),
         )
         count = library().find_terms(*given)
         if count <= most:
@@ -119,9 +123,9 @@ def sort_strings(padded: bytes, starts: Places, lengths: Places) -> Numbers:
     """Which of some different strings comes first, second, … in bytewise order; none has a NUL or is empty."""
     starts, lengths = places_of(starts), places_of(lengths)
     _check_strings(padded, starts, lengths)
-    room, order = np.empty(4 * len(starts), np.uint64), np.empty(len(starts), np.int64)
-    given = (padded, starts.ctypes.data, lengths.ctypes.data, len(starts))
-    library().sort_strings(*given, room.ctypes.data, order.ctypes.data)
+    room, order = kernels().types.new("string_head[]", 2 * len(starts)), np.empty(len(starts), np.int64)
+    given = (padded, pointer(starts), pointer(lengths), len(starts))
+    library().sort_strings(*given, room, pointer(order))
     return order
 
 
@@ -137,9 +141,9 @@ def join_strings(
             raise ValueError("an order must name each string once")
     joined = np.empty(int(lengths.sum(dtype=np.int64)) + len(lengths), np.uint8)
     bounds = np.empty(len(starts) + 1, np.int32)
-    rows = order.ctypes.data if order is not None else None
-    given = (padded, starts.ctypes.data, lengths.ctypes.data, rows, len(starts), sign[0])
-    library().join_strings(*given, joined.ctypes.data, bounds.ctypes.data)
+    rows = pointer(order) if order is not None else null()
+    given = (padded, pointer(starts), pointer(lengths), rows, len(starts), sign[0])
+    library().join_strings(*given, pointer(joined), pointer(bounds))
     return joined.tobytes(), bounds
 
 
@@ -165,14 +169,14 @@ def place_terms(
         np.empty(different + 1, np.int32),
         np.zeros(named + 1, np.int64),
     )
-    given = (numbers.ctypes.data, len(numbers), bounds.ctypes.data, different, inside.ctypes.data, terms.ctypes.data)
-    made = [each.ctypes.data for each in (copies, rows, offsets)]
+    given = (pointer(numbers), len(numbers), pointer(bounds), different, pointer(inside), pointer(terms))
+    made = pointers(copies, rows, offsets)
     total = library().count_terms(*given, len(terms), named, *made)
     if total > MOST_BYTES:
         raise ValueError(f"{total} places of terms can't be kept in one go")
     cursors, places = places_of(offsets), np.empty(total, np.int32)
-    given_too = [each.ctypes.data for each in (rows, terms, inside, cursors, places)]
-    library().place_terms(starts.ctypes.data, numbers.ctypes.data, len(starts), *given_too)
+    given_too = pointers(rows, terms, inside, cursors, places)
+    library().place_terms(pointer(starts), pointer(numbers), len(starts), *given_too)
     return offsets, places
 
 
@@ -197,8 +201,8 @@ def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) ->
     is_twin = np.zeros(len(twins), np.uint8)
     is_twin[twins[twins >= 0]] = 1
     made, places = np.empty(2 * len(numbers), np.int32), np.empty(2 * len(numbers), np.int32)
-    rows = (numbers.ctypes.data, origins.ctypes.data, len(numbers))
-    given = [each.ctypes.data for each in (moved, twins, is_twin, made, places)]
+    rows = (pointer(numbers), pointer(origins), len(numbers))
+    given = pointers(moved, twins, is_twin, made, places)
     count = library().add_twins(*rows, *given)
     return made[:count], places[:count]
 
@@ -214,8 +218,8 @@ def find_rows(starts: Numbers, places: Places) -> Places:
         raise ValueError("lines must ascend from 0 on, and no place is negative")
     last = int(places.max(initial=0))
     blocks, rows = np.empty((last >> 6) + 1, np.int32), np.empty(len(places), np.int32)
-    given = (starts.ctypes.data, len(starts), places.ctypes.data, len(places), last)
-    library().find_rows(*given, blocks.ctypes.data, rows.ctypes.data)
+    given = (pointer(starts), len(starts), pointer(places), len(places), last)
+    library().find_rows(*given, pointer(blocks), pointer(rows))
     return rows
 
 
@@ -233,10 +237,11 @@ def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     behind = np.cumsum(counts)
     rows, out = np.empty(int(counts.sum()), np.int64), np.empty(int(sizes.sum()), np.uint8)
     starts, ends, firsts, size = (np.empty_like(sizes), np.empty_like(sizes), behind - counts, np.zeros(1, np.int64))
-    at = np.array([np.frombuffer(text, np.uint8).ctypes.data for text in texts], np.uint64)
+    types = kernels().types
+    at = types.new("uint8_t *[]", [types.from_buffer("uint8_t[]", text) for text in texts])
     keys = np.empty(len(texts), np.uint64)
-    given = [each.ctypes.data for each in (starts, ends, keys, firsts, rows, out, size)]
-    made = library().merge_names(at.ctypes.data, sizes.ctypes.data, len(texts), *given)
+    given = pointers(starts, ends, keys, firsts, rows, out, size)
+    made = library().merge_names(at, pointer(sizes), len(texts), *given)
     if made < 0:
         raise ValueError("the names of a list must ascend")
     parts = [rows[end - count : end] for end, count in zip(behind.tolist(), counts.tolist(), strict=True)]
@@ -251,7 +256,7 @@ def place_name(lines: bytes, bounds: Places, name: bytes) -> int:
     """
     if bounds.dtype != np.int32 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(lines):
         raise ValueError("every name must lie inside its text")
-    place: int = library().place_name(lines, address_of(bounds), len(bounds) - 1, name, len(name))
+    place: int = library().place_name(lines, pointer(bounds), len(bounds) - 1, name, len(name))
     return place
 
 
@@ -269,8 +274,8 @@ def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Place
         if not len(edges) or edges[0] != 0 or edges[-1] != len(text) or (edges[1:] <= edges[:-1]).any():
             raise ValueError("every name must lie inside its text")
     rows, known = np.empty(len(wanted_bounds) - 1, np.int64), np.empty(len(wanted_bounds) - 1, np.bool_)
-    asked = (wanted, wanted_bounds.ctypes.data, len(rows), rows.ctypes.data, known.ctypes.data)
-    library().find_names(lines, bounds.ctypes.data, len(bounds) - 1, *asked)
+    asked = (wanted, pointer(wanted_bounds), len(rows), pointer(rows), pointer(known))
+    library().find_names(lines, pointer(bounds), len(bounds) - 1, *asked)
     return rows, known
 
 
@@ -281,7 +286,7 @@ def letter_lines(text: bytes, *, least: int) -> bytes:
     b'tea\\npot\\n'
     """
     out = np.empty(len(text) + 1, np.uint8)
-    size = library().letter_lines(text, len(text), least, out.ctypes.data)
+    size = library().letter_lines(text, len(text), least, pointer(out))
     return out[:size].tobytes()
 
 

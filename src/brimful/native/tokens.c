@@ -1,25 +1,11 @@
 /* How many tokens has a text? Byte pairs of a vocabulary, within the pieces that its pattern cuts.
- *
- * A vocabulary lies one token after the other in `bytes`: token t is bytes[offsets[t]] to bytes[offsets[t + 1] - 1], and
- * the lower its number, the earlier its pair is joined. `slots` is a table of hashes over them, 1 << bits places of
- * which at least half are empty: 0, or the upper half of a hash over the number of the token and 1. What a character
- * is, a table in two steps says: kinds[pages[code >> 7] << 7 | (code & 127)]. */
+ */
 
-#include "kernels.h"
+#include "shared.h"
 
 enum { UNKNOWN, UPPER, LOWER, LETTER, MARK, NUMBER, SPACE, BREAK, SIGN };
 enum { MOST_PIECE = 512, TOGETHER = 32, PAGE_BITS = 7, LAST_CODE = 0x10FFFF };
 static const int64_t UNTOLD = -1;
-
-typedef struct {
-    const uint8_t *bytes;
-    const int32_t *offsets;
-    int64_t count, longest;
-    const uint64_t *slots;
-    int64_t bits;
-    const uint16_t *pages;
-    const uint8_t *kinds;
-} Vocabulary;
 
 /* The next bytes of a string that has so many left, at most eight, as a number, the first one lowest. */
 static inline uint64_t word_of(const uint8_t *text, int64_t left)
@@ -53,7 +39,7 @@ static inline int is_same(const uint8_t *text, const uint8_t *other, int64_t siz
 
 /* Put the tokens into the table, which is all zeros. Returns how many: fewer than `count` where one is there twice, is
  * empty, or the table is more than half full. */
-EXPORT int64_t index_tokens(const uint8_t *bytes, const int32_t *offsets, int64_t count, uint64_t *slots, int64_t bits)
+int64_t index_tokens(const uint8_t *bytes, const int32_t *offsets, int64_t count, uint64_t *slots, int64_t bits)
 {
     uint64_t mask = ((uint64_t)1 << bits) - 1;
     for (int64_t token = 0; token < count; token++) {
@@ -73,7 +59,7 @@ EXPORT int64_t index_tokens(const uint8_t *bytes, const int32_t *offsets, int64_
 }
 
 /* The number of the token that these bytes are, whose hash is given, or -1. */
-static inline int64_t token_with(const Vocabulary *words, const uint8_t *text, int64_t size, uint64_t hash)
+static inline int64_t token_with(const vocabulary *words, const uint8_t *text, int64_t size, uint64_t hash)
 {
     if (size > words->longest)
         return -1;
@@ -89,7 +75,7 @@ static inline int64_t token_with(const Vocabulary *words, const uint8_t *text, i
     return -1;
 }
 
-static int64_t token_of(const Vocabulary *words, const uint8_t *text, int64_t size)
+static int64_t token_of(const vocabulary *words, const uint8_t *text, int64_t size)
 {
     return size > words->longest ? -1 : token_with(words, text, size, hash_of(text, size));
 }
@@ -109,7 +95,7 @@ static inline int64_t least_of(const int32_t *numbers, int64_t count)
 
 /* The tokens of a piece that is none by itself: the pair with the lowest number is joined, the first of equals, until
  * none is left. */
-static int64_t count_pairs(const Vocabulary *words, const uint8_t *piece, int64_t size)
+static int64_t count_pairs(const vocabulary *words, const uint8_t *piece, int64_t size)
 {
     if (size > MOST_PIECE)
         return UNTOLD;
@@ -146,7 +132,7 @@ typedef struct {
 } Character;
 
 /* The character that begins here; UNKNOWN at the end of the text, and where it is no whole character. */
-static inline Character character_at(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at)
+static inline Character character_at(const vocabulary *words, const uint8_t *text, int64_t size, int64_t at)
 {
     Character found = {at, UNKNOWN};
     if (at >= size)
@@ -201,7 +187,7 @@ static int64_t past_contraction(const uint8_t *text, int64_t size, int64_t at)
 
 /* Letters of o200k's words from here on: upper-case ones, then lower-case ones, of which one is wanted (`lower`), or of
  * the former; what has no case is both. Returns their end, or `start` where there are none. */
-static int64_t past_letters(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t start, int lower)
+static int64_t past_letters(const vocabulary *words, const uint8_t *text, int64_t size, int64_t start, int lower)
 {
     int64_t end = start, both = start;
     Character next = character_at(words, text, size, end);
@@ -221,7 +207,7 @@ static int64_t past_letters(const Vocabulary *words, const uint8_t *text, int64_
 }
 
 /* Behind a word of o200k, one character of something else before it included; `at` where none begins. */
-static int64_t past_cased_word(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at, Character first)
+static int64_t past_cased_word(const vocabulary *words, const uint8_t *text, int64_t size, int64_t at, Character first)
 {
     int is_prefix = first.kind == SPACE || is_sign(first.kind);
     Character next = is_prefix ? character_at(words, text, size, first.end) : first;
@@ -241,7 +227,7 @@ static int64_t past_cased_word(const Vocabulary *words, const uint8_t *text, int
 }
 
 /* The same of cl100k. */
-static int64_t past_word(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at, Character first)
+static int64_t past_word(const vocabulary *words, const uint8_t *text, int64_t size, int64_t at, Character first)
 {
     Character next = first;
     if (first.kind == SPACE || is_sign(first.kind))
@@ -256,7 +242,7 @@ static int64_t past_word(const Vocabulary *words, const uint8_t *text, int64_t s
     return end;
 }
 
-static int64_t past_space(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at, int is_cased)
+static int64_t past_space(const vocabulary *words, const uint8_t *text, int64_t size, int64_t at, int is_cased)
 {
     int64_t end = at, last = at, newline = -1;
     Character next = character_at(words, text, size, end);
@@ -292,7 +278,7 @@ static inline int64_t past_plain_word(const uint8_t *ascii, const uint8_t *text,
 }
 
 /* Behind the piece that begins here; -1 where something is met that is not told. */
-static int64_t past_piece(const Vocabulary *words, const uint8_t *text, int64_t size, int64_t at, int is_cased)
+static int64_t past_piece(const vocabulary *words, const uint8_t *text, int64_t size, int64_t at, int is_cased)
 {
     Character first = character_at(words, text, size, at);
     if (first.kind == UNKNOWN)
@@ -344,8 +330,10 @@ static inline uint64_t *short_entry(uint64_t *shorts, uint64_t key)
 
 /* The tokens of a text that is UTF-8, by the pattern of o200k (`is_cased`) or of cl100k; -1 where a character is of a
  * kind that is not known, or a piece is very long. */
-static int64_t count_one(const Vocabulary *words, const uint8_t *text, int64_t size, int is_cased, uint64_t *shorts)
+int64_t count_tokens(const vocabulary *words, const uint8_t *text, int64_t size)
 {
+    int is_cased = (int)words->is_cased;
+    uint64_t *shorts = words->shorts;
     const uint8_t *ascii = words->kinds + ((uint32_t)words->pages[0] << PAGE_BITS);
     int64_t total = 0;
     for (int64_t at = 0; at < size;) {
@@ -401,30 +389,15 @@ static int64_t count_one(const Vocabulary *words, const uint8_t *text, int64_t s
     return total;
 }
 
-/* The tokens of a text. `shorts` has 1 << 15 places, which are all zeros before the first call and are given to no other
- * vocabulary. */
-EXPORT int64_t count_tokens(const uint8_t *text, int64_t size, int64_t is_cased, const uint8_t *bytes,
-                            const int32_t *offsets, int64_t count, int64_t longest, const uint64_t *slots, int64_t bits,
-                            const uint16_t *pages, const uint8_t *kinds, uint64_t *shorts)
+/* Count the tokens of many texts: text t is text[ends[t - 1]] to text[ends[t] - 1]. */
+void count_each(const vocabulary *words, const uint8_t *text, const int64_t *ends, int64_t texts, int64_t *counts)
 {
-    const Vocabulary words = {bytes, offsets, count, longest, slots, bits, pages, kinds};
-    return count_one(&words, text, size, (int)is_cased, shorts);
-}
-
-/* The same of many texts: text t is text[ends[t - 1]] to text[ends[t] - 1]. */
-EXPORT void count_each(const uint8_t *text, const int64_t *ends, int64_t texts, int64_t *counts, int64_t is_cased,
-                       const uint8_t *bytes, const int32_t *offsets, int64_t count, int64_t longest,
-                       const uint64_t *slots, int64_t bits, const uint16_t *pages, const uint8_t *kinds, uint64_t *shorts)
-{
-    const Vocabulary words = {bytes, offsets, count, longest, slots, bits, pages, kinds};
     for (int64_t at = 0, start = 0; at < texts; start = ends[at++])
-        counts[at] = count_one(&words, text + start, ends[at] - start, (int)is_cased, shorts);
+        counts[at] = count_tokens(words, text + start, ends[at] - start);
 }
 
 /* The number of the token that a text is, or -1. */
-EXPORT int64_t find_token(const uint8_t *text, int64_t size, const uint8_t *bytes, const int32_t *offsets, int64_t count,
-                          int64_t longest, const uint64_t *slots, int64_t bits)
+int64_t find_token(const vocabulary *words, const uint8_t *text, int64_t size)
 {
-    const Vocabulary words = {bytes, offsets, count, longest, slots, bits, NULL, NULL};
-    return size ? token_of(&words, text, size) : -1;
+    return size ? token_of(words, text, size) : -1;
 }

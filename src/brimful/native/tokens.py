@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import Places, library, places_of
+from brimful.native import Places, library, places_of, pointer, struct
 
 PAGE_CODES = 128
 """Code points of which one page of kinds tells."""
@@ -24,7 +23,8 @@ def index_tokens(tokens: bytes, offsets: Places) -> NDArray[np.uint64]:
     _check_tokens(tokens, offsets)
     bits = max((4 * len(offsets)).bit_length() - 1, 4)
     slots = np.zeros(1 << bits, np.uint64)
-    count = library().index_tokens(tokens, offsets.ctypes.data, len(offsets) - 1, slots.ctypes.data, bits)
+    given = (pointer(np.frombuffer(tokens, np.uint8)), pointer(offsets), len(offsets) - 1)
+    count = library().index_tokens(*given, pointer(slots), bits)
     if count < len(offsets) - 1:
         raise ValueError(f"token {count} of a vocabulary is empty, or is there twice")
     return slots
@@ -40,18 +40,6 @@ def _check_table(slots: NDArray[np.uint64], *, below: int) -> None:
     bits = len(slots).bit_length() - 1
     if len(slots) != 1 << bits or bits < 1 or numbers.max() >= below or numbers.min() > 0:
         raise ValueError("a table of tokens must name tokens only, and have empty places")
-
-
-class Counting(NamedTuple):
-    """The compiled function that counts the tokens of a text, and what it is given behind the text and its size.
-
-    The text is UTF-8; -1 stands for one that has a character of no known kind, or a very long piece. Whoever calls it
-    holds on to all of this: the memory is what it reads.
-    """
-
-    tell: Callable[..., int]
-    given: tuple[int, ...]
-    memory: tuple[NDArray[Any], ...]
 
 
 class TokenTable:
@@ -77,32 +65,36 @@ class TokenTable:
         _check_table(slots, below=len(offsets))
         if len(pages) != (sys.maxunicode + 1) // PAGE_CODES or (int(pages.max()) + 1) * PAGE_CODES > len(kinds):
             raise ValueError("every code point needs its kind")
-        codes = np.frombuffer(tokens, np.uint8)
-        self._kept = (codes, offsets, slots, np.ascontiguousarray(pages), np.ascontiguousarray(kinds))
-        shorts = np.zeros(_SHORTS, np.uint64)
-        at = [each.ctypes.data for each in (*self._kept, shorts)]
-        self._words = (at[0], at[1], len(offsets) - 1, int(np.diff(offsets).max()), at[2], bits)
-        self._given = (int(is_cased), *self._words, *at[3:])
-        self.counting = Counting(library().count_tokens, self._given, (*self._kept, shorts))
-        self._count_each = library().count_each
-        self._find = library().find_token
+        self._vocabulary = struct(
+            "vocabulary",
+            is_cased=is_cased,
+            bytes=np.frombuffer(tokens, np.uint8),
+            offsets=offsets,
+            count=len(offsets) - 1,
+            longest=int(np.diff(offsets).max()),
+            slots=slots,
+            bits=bits,
+            pages=np.ascontiguousarray(pages, np.uint16),
+            kinds=np.ascontiguousarray(kinds, np.uint8),
+            shorts=np.zeros(_SHORTS, np.uint64),
+        )
 
     def count(self, text: bytes) -> int | None:
-        """The tokens of a text that is UTF-8; None where that is not known."""
-        found = self.counting.tell(text, len(text), *self._given)
-        return found if found >= 0 else None
+        """The tokens of a text that is UTF-8; None where it has a character of no known kind, or a very long piece."""
+        tokens: int = library().count_tokens(self._vocabulary, text, len(text))
+        return tokens if tokens >= 0 else None
 
     def count_each(self, texts: Sequence[bytes]) -> list[int]:
         """The tokens of each of some texts; -1 where that is not known."""
         ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
         counts = np.empty(len(texts), np.int64)
-        self._count_each(b"".join(texts), ends.ctypes.data, len(texts), counts.ctypes.data, *self._given)
+        library().count_each(self._vocabulary, b"".join(texts), pointer(ends), len(texts), pointer(counts))
         return counts.tolist()
 
     def find(self, text: bytes) -> int | None:
         """The number of the token that a text is."""
-        found: int = self._find(text, len(text), *self._words)
-        return found if found >= 0 else None
+        token: int = library().find_token(self._vocabulary, text, len(text))
+        return token if token >= 0 else None
 
     def single(self, texts: Iterable[bytes]) -> list[int] | None:
         """The tokens that some texts are, of those that are one; None where the tokens of a text are not known."""

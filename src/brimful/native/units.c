@@ -5,7 +5,7 @@
 /* Of each of some units, in any order: its extent, where it begins and ends on its axis, its row, where in its document
  * it begins; and of the run of neighbours among them that it is in, all of one extent, the first and the last, as places
  * in `numbers`. `out` has seven columns of `count` for these. Returns -1 where there is no such unit, else 0. */
-EXPORT int64_t place_units(const grid *units, const int64_t *numbers, int64_t count, int64_t *out)
+int64_t place_units(const grid *units, const int64_t *numbers, int64_t count, int64_t *out)
 {
     int64_t *extents = out, *starts = out + count, *ends = starts + count, *rows = ends + count, *offsets = rows + count,
             *firsts = offsets + count, *lasts = firsts + count;
@@ -41,8 +41,8 @@ EXPORT int64_t place_units(const grid *units, const int64_t *numbers, int64_t co
 /* The units from each low to its high one, and `reach` more on both sides within the extents of the two; each once,
  * ascending, where the lows and the highs ascend. `out` has room for all of `most`. Returns how many there are; -1 where
  * there is no such unit, or no room. */
-EXPORT int64_t units_between(const grid *units, const int64_t *lows, const int64_t *highs, int64_t count, int64_t reach,
-                             int64_t *out, int64_t most)
+int64_t units_between(const grid *units, const int64_t *lows, const int64_t *highs, int64_t count, int64_t reach,
+                      int64_t *out, int64_t most)
 {
     int64_t made = 0, next = 0, extent = 0;
     for (int64_t at = 0; at < count; at++) {

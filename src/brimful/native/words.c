@@ -4,7 +4,7 @@
  * whether a sign holds a word together is told by the classes around it. Those have at least eight separators before
  * the first and behind the last, so that every look around stays inside. */
 
-#include "kernels.h"
+#include "shared.h"
 
 enum {
     SEPARATOR, LOWER, UPPER, DIGIT, UNSPACED, HANGUL, MARK, IGNORED, DOT, COMMA, DASH, APOSTROPHE, UNDERSCORE, PLUS,
@@ -220,8 +220,8 @@ static int64_t add_pairs(finding *found, int64_t start)
 
 /* Where the terms of a folded text start and how many bytes they have, in order of starts, then of lengths. `starts`
  * and `lengths` have room for `most`. Returns how many there are: where that is more, only those are there. */
-EXPORT int64_t find_terms(const uint8_t *text, const uint8_t *classes, int64_t size, int64_t most, int32_t *starts,
-                          int32_t *lengths)
+int64_t find_terms(const uint8_t *text, const uint8_t *classes, int64_t size, int64_t most, int32_t *starts,
+                   int32_t *lengths)
 {
     finding found = {text, classes, starts, lengths, 0, most};
     for (int64_t at = 0; at < size;) {
@@ -238,7 +238,7 @@ EXPORT int64_t find_terms(const uint8_t *text, const uint8_t *classes, int64_t s
 
 /* The place of a name among sorted ones, -1 where it is none of them: name i is lines[bounds[i]] to before the newline at
  * lines[bounds[i + 1] - 1]. */
-EXPORT int64_t place_name(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *name, int64_t length)
+int64_t place_name(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *name, int64_t length)
 {
     int64_t low = 0, high = count;
     while (low < high) {

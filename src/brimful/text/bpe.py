@@ -514,12 +514,11 @@ def _load(vocabulary: str) -> Callable[[str], int]:
     table = table_of(vocabulary)
     if table is None:
         return _by_tokenizer(vocabulary)
-    counting, slowly = table.counting, cache(_by_tokenizer)
+    slowly = cache(_by_tokenizer)
 
     def count(text: str) -> int:
-        raw = text.encode()
-        tokens = counting.tell(raw, len(raw), *counting.given)
-        return slowly(vocabulary)(text) if tokens < 0 else tokens
+        tokens = table.count(text.encode())
+        return slowly(vocabulary)(text) if tokens is None else tokens
 
     return count
 
