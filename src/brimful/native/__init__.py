@@ -25,14 +25,14 @@ from brimful.native import building
 Numbers = NDArray[np.int64]
 Places = NDArray[np.int32]
 Reals = NDArray[np.float64]
-Array: TypeAlias = NDArray[np.generic]
+_Array: TypeAlias = NDArray[np.generic]
 
 if TYPE_CHECKING:
     from cffi import FFI
 
     Pointer: TypeAlias = FFI.CData
-    Library: TypeAlias = FFI.Lib
-    Field: TypeAlias = Array | Pointer | float | None
+    _Library: TypeAlias = FFI.Lib
+    Field: TypeAlias = _Array | Pointer | float | None
 
 MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
@@ -45,20 +45,20 @@ _TYPES: dict[np.dtype[np.generic], str] = {
 }
 
 
-class Kernels(NamedTuple):
+class _Kernels(NamedTuple):
     """The functions of the library, and the types that `kernels.h` declares."""
 
-    functions: Library
+    functions: _Library
     types: FFI
 
 
 @cache
-def kernels() -> Kernels:
+def kernels() -> _Kernels:
     """The kernels, loaded once and known to be built from this source."""
     return opened(_library_path())
 
 
-def library() -> Library:
+def library() -> _Library:
     """The functions of the kernels."""
     return kernels().functions
 
@@ -78,7 +78,7 @@ def _library_path() -> Path:
     return path
 
 
-def opened(path: Path) -> Kernels:
+def opened(path: Path) -> _Kernels:
     """A library with the types of its functions; an error where it can't be this source's."""
     try:
         types = runpy.run_path(str(building.declarations_beside(path)))["ffi"]
@@ -88,7 +88,7 @@ def opened(path: Path) -> Kernels:
         raise KernelsError(f"the compiled kernels can't be loaded ({error}); {_REMEDY}") from error
     if source != building.digest():
         raise KernelsError(f"{path} was built from other source ({source[:12]}) than this package has; {_REMEDY}")
-    return Kernels(functions, types)
+    return _Kernels(functions, types)
 
 
 def cores() -> int:
@@ -99,17 +99,17 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-def numbers_of(values: Array) -> Numbers:
+def numbers_of(values: _Array) -> Numbers:
     """As the kernels read numbers: of eight bytes, one after the other."""
     return np.ascontiguousarray(values, np.int64)
 
 
-def places_of(values: Array) -> Places:
+def places_of(values: _Array) -> Places:
     """As the kernels read places in a text: of four bytes, one after the other."""
     return np.ascontiguousarray(values, np.int32)
 
 
-def pointer(values: Array, *, least: int = 0) -> Pointer:
+def pointer(values: _Array, *, least: int = 0) -> Pointer:
     """An array as a kernel takes it, which stays in memory while the pointer does.
 
     An array that is not contiguous is refused here, one of another type than the kernel's by cffi at the call.
@@ -123,7 +123,7 @@ def pointer(values: Array, *, least: int = 0) -> Pointer:
     return types.from_buffer(_TYPES[values.dtype], values)
 
 
-def pointers(*arrays: Array) -> list[Pointer]:
+def pointers(*arrays: _Array) -> list[Pointer]:
     """Several arrays as a kernel takes them."""
     return [pointer(values) for values in arrays]
 
