@@ -41,7 +41,7 @@ BOUNDED = {
     "brimful.densify.failures._BROKEN": "a provider's message of 4,000 characters",
     "brimful.densify.failures._OVER": "a provider's message of 4,000 characters",
     "brimful.densify.failures._QUOTA": "a provider's message of 4,000 characters",
-    "brimful.densify.extractive._TEXT": "a prompt of our own, which always ends with what it looks for",
+    "brimful.densify.extractive._PROMPTED_TEXT": "a prompt of our own, which always ends with what it looks for",
     "brimful.search.mentions._VARIES": "what an error says, 300 characters",
     "brimful.search.signals._LEADS": "units of 200 bytes",
     "brimful.testing.provider._TEXT": "the same",
