@@ -29,7 +29,7 @@ def test_a_text_is_condensed_without_a_model(brimful, text):
     done = brimful("densify", text, "--budget", "60")
     assert done.code == 0
     assert 0 < tokens_for("o200k_base").count(done.out.strip()) <= 60
-    assert all(line.strip() in story(60) for line in done.out.splitlines())
+    assert all(line.strip() in story(60) for line in done.out.splitlines() if line != "[...]")
     assert "story.txt:" in done.err
     assert "0 calls" in done.err
 
