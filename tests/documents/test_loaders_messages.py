@@ -59,7 +59,7 @@ def test_an_email_is_its_headers_and_its_text() -> None:
     )
     assert (mail.title, mail.time, mail.rule) == ("Café at four", 1714557600, "eml")
     assert mail.source_map is not None
-    assert mail.source_map.labels[:2] == ("headers", "part 1")
+    assert mail.source_map.labels[:2] == ("headers", "part 1 (Ann, 2024-05-01)")
 
 
 def test_an_attached_text_is_read() -> None:

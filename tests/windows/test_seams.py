@@ -33,6 +33,16 @@ def test_the_first_words_of_a_message_alone_need_no_speaker():
     assert trail(CHAT, Span(start, start + 30)) == []
 
 
+@pytest.mark.parametrize(("size", "lines"), [(600, 3), (300, 2), (40, 2)])
+def test_a_window_of_a_mail_shows_where_it_comes_from(size, lines):
+    """Subject, sender and date, as far as they are short against the window; none that the window has itself."""
+    headers = "Subject: Tea at four\nFrom: Ann <ann@example.org>\nTo: Bob\nDate: Wed, 01 May 2024 12:00:00 +0200\n\n"
+    mail = Document("in.mbox#0001", headers + "Tea is hot and cups are small. " * 40, kind="prose", language="text")
+    shown = ["Subject: Tea at four", "From: Ann <ann@example.org>", "Date: Wed, 01 May 2024 12:00:00 +0200"]
+    assert trail(mail, Span(len(headers) + 310, len(headers) + 310 + size)) == shown[:lines]
+    assert trail(mail, Span(0, size + len(headers))) == []
+
+
 def trail(page, span):
     """The texts of a window's seams."""
     return [seam.text for seam in seams_for(page, span, trail_share=16)]

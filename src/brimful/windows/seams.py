@@ -1,7 +1,7 @@
 """Seams: source bytes shown above a window so that a reader can place it.
 
-Code gets the signatures around it, data its header row, prose its headings, and a chat its speaker. Seams count in the
-budget, so in prose their length is limited to a part of the window's.
+Code gets the signatures around it, data its header row, prose its headings, a chat its speaker, and a mail its subject,
+sender and date. Seams count in the budget, so in prose their length is limited to a part of the window's.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ _SPEAKER_LOOKBACK_BYTES = 16_384
 _MESSAGE = re.compile(
     rb"^(?:[^\n:()]{1,80} \((?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\):|(?:User|Assistant):)(?= )", re.MULTILINE
 )
+# Loaders write a mail as its headers, one a line, and its text after an empty line.
+_MAIL_HEADERS = re.compile(rb"(?:[A-Z][A-Za-z-]{0,40}: [^\n]{1,2000}\n){2,20}\n")
+_MAIL_ORIGIN = re.compile(rb"^(?:Subject|From|Date): [^\n]+", re.MULTILINE)
 _HEADING_SIGN = re.compile(rb"(?:[#=*]+|\.S[HS])[ \t]+")
 _QUOTE = ord('"')
 _WORDS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
@@ -126,6 +129,7 @@ def _trail(document: Document, span: Span, share: int) -> list[_Range]:
     if message and 0 < speaker_bytes <= min(MAX_TRAIL_BYTES, length // _WINDOW_BYTES_PER_SPEAKER_BYTE):
         trail.append(("speaker", message.start(), message.end()))
         room -= speaker_bytes
+    trail += _mail_origin(document, span)
     headings = [block for block in document.outline.enclosing(span.start, span.start) if block.kind == "heading"]
     for block in headings[: -_MAX_HEADINGS - 1 : -1]:
         start, end = _heading_words(document.content, block.signature_start, block.signature_end)
@@ -137,6 +141,20 @@ def _trail(document: Document, span: Span, share: int) -> list[_Range]:
         trail.append(("heading", start, end))
         room -= size
     return trail
+
+
+def _mail_origin(document: Document, span: Span) -> list[_Range]:
+    """Subject, sender and date of the mail that a span lies in, as far as there is room."""
+    headers = _MAIL_HEADERS.match(document.content)
+    if headers is None or headers.end() > span.start or b"From: " not in headers[0]:
+        return []
+    room = max(_MIN_LEAD_BYTES, min(MAX_TRAIL_BYTES, len(span) // _WINDOW_BYTES_PER_SPEAKER_BYTE))
+    origin: list[_Range] = []
+    for line in _MAIL_ORIGIN.finditer(headers[0]):
+        room -= len(line[0])
+        if room >= 0:
+            origin.append(("speaker", *line.span()))
+    return origin
 
 
 def _heading_words(content: bytes, start: int, end: int) -> tuple[int, int]:

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from email.header import decode_header
 from email.message import Message
-from email.utils import parsedate_to_datetime
+from email.utils import parseaddr, parsedate_to_datetime
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -52,12 +52,13 @@ def load_message(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Lo
         value = _header(message, name)
         if value:
             canon.add(f"{name}: {value}\n")
+    time = _date(message)
+    origin = ", ".join(filter(None, [_sender(message), _iso(time)[:10]]))
     for number, part in enumerate(_text_parts(message, depth=0), start=1):
         canon.add("\n")
-        canon.label(f"part {number}")
+        canon.label(f"part {number} ({origin})" if origin else f"part {number}")
         _write_part(part, canon, settings)
-    subject = _header(message, "Subject") or None
-    yield canon.loaded(path, "eml", language="text", time=_date(message), title=subject)
+    yield canon.loaded(path, "eml", language="text", time=time, title=_header(message, "Subject") or None)
 
 
 def split_mailbox(raw: bytes) -> Iterator[bytes]:
@@ -123,6 +124,12 @@ def _header(message: Message, name: str) -> str:
     for word, charset in words:
         text += word if isinstance(word, str) else decode(word, encoding=charset)[0].decode()
     return " ".join(text.split())
+
+
+def _sender(message: Message) -> str:
+    """The name of the sender, else the address."""
+    name, address = parseaddr(_header(message, "From"))
+    return (name or address)[:80]
 
 
 def _date(message: Message) -> int | None:
@@ -303,8 +310,8 @@ def _time(message: dict[str, _Json]) -> int | None:
     return None
 
 
-def _iso(time: int) -> str:
-    return dt.datetime.fromtimestamp(time, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _iso(time: int | None) -> str:
+    return "" if time is None else dt.datetime.fromtimestamp(time, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _field(value: _Json, name: str) -> _Json:
