@@ -1,7 +1,7 @@
-"""Write what is made from the table of the command line and from the choices of a question; a test compares all of it.
+"""Write the generated part of two pages of docs from the table of commands and the choices; a test compares them.
 
-docs/cli.md (below its mark)       every command's help, for readers
-docs/choices.md (below its mark)   every choice of a question: values, range, default, option
+docs/cli.md       the help of every command
+docs/choices.md   every choice of a question: values, range, default, option
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from brimful.choices import Choice, span_of
 from brimful.settings import ASKED, CHOICES
-from brimful.surfaces.cli.dispatch import help_of
+from brimful.surfaces.cli.parsing import help_of
 from brimful.surfaces.cli.table import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,38 +33,34 @@ def page() -> str:
 
 def reference() -> str:
     """docs/choices.md as it should be."""
-    option = {each.name: each for each in COMMANDS["context"].options if each.choice}
-    rows = [
-        _row(name, told, " / ".join((*option[name].flags, *option[name].off)) if name in option else "--synonyms FILE")
-        for name, told in ASKED.items()
-    ]
+    flags = {option.name: (*option.flags, *option.off) for option in COMMANDS["context"].options if option.choice}
+    rows = [_row(name, choice, " / ".join(flags.get(name, ("--set",)))) for name, choice in ASKED.items()]
     lines = ["## Each question", "", "| name | values | default | option | |", "|---|---|---|---|---|", *rows]
     for part, title in PARTS.items():
-        named = {name: told for name, told in CHOICES.items() if name.startswith(f"{part}.")}
-        rows = [_row(name, told) for name, told in named.items()]
+        rows = [_row(name, choice) for name, choice in CHOICES.items() if name.startswith(f"{part}.")]
         lines += ["", f"## {title}", "", "| name | values | default | |", "|---|---|---|---|", *rows]
     return f"{REFERENCE.read_text(encoding='utf-8').partition(MARK)[0]}{MARK}\n\n" + "\n".join(lines) + "\n"
 
 
-def _row(name: str, told: Choice, option: str | None = None) -> str:
-    cells = [f"`{name}`", _values(told), f"`{_default(told)}`", *([] if option is None else [f"`{option}`"]), told.help]
-    return f"| {' | '.join(cells)} |"
+def _row(name: str, choice: Choice, option: str | None = None) -> str:
+    flags = [] if option is None else [f"`{option}`"]
+    return f"| {' | '.join([f'`{name}`', _values(choice), f'`{_default(choice)}`', *flags, choice.help])} |"
 
 
-def _values(told: Choice) -> str:
-    if told.names:
-        found = ", ".join(f"`{each}`" for each in told.names)
-    elif told.kind in ("int", "float"):
-        found = span_of(told) + (f", in {told.unit}" if told.unit else "")
+def _values(choice: Choice) -> str:
+    if choice.names:
+        values = ", ".join(f"`{name}`" for name in choice.names)
+    elif choice.kind in ("int", "float"):
+        values = span_of(choice) + (f", in {choice.unit}" if choice.unit else "")
     else:
-        found = {"bool": "on, off", "text": "a text", "texts": "texts"}[told.kind]
-    return f"{found}; none" if told.may_be_none else found
+        values = {"bool": "on, off", "text": "a text", "texts": "texts"}[choice.kind]
+    return f"{values}; none" if choice.may_be_none else values
 
 
-def _default(told: Choice) -> str:
-    if isinstance(told.default, bool):
-        return "on" if told.default else "off"
-    return "none" if told.default in (None, ()) else str(told.default)
+def _default(choice: Choice) -> str:
+    if isinstance(choice.default, bool):
+        return "on" if choice.default else "off"
+    return "none" if choice.default in (None, ()) else str(choice.default)
 
 
 WRITTEN = {PAGE: page, REFERENCE: reference}

@@ -49,12 +49,12 @@ REMEDIES = {
     "provider.unavailable": "Look at the address and the model's name; try again when the server is up.",
     "provider.wait": "Wait, then run the same again: only what is missing is asked for.",
     "store": "Look at the path and its permissions; what was committed before is intact.",
-    "store.access": "Look at the role, its password and its rights; `brimful postgres roles` prints what it needs.",
+    "store.access": "Look at the role, its password and its rights; `brimful stores roles` prints what it needs.",
     "store.busy": "Wait until the other process has finished, then try again.",
     "store.corrupt": "Restore the file, or remove it and index the sources again. Nothing wrong was served.",
     "store.full": "Make room on the disk, then run the same again; the last commit stands.",
     "store.unreachable": "Start the server or correct the address, then run the same again; the last commit stands.",
-    "store.rules": "Have the store's own text indexed again: `brimful rebuild`; the sources are not needed for that.",
+    "store.rules": "Have the store's own text indexed again: `brimful stores rebuild`; it needs no sources.",
     "store.version": "Name another path, or open the store with the version that made it.",
 }
 
@@ -193,7 +193,7 @@ def _raised(line: str) -> Callable[[], None]:
 EXAMPLES: dict[str, Callable[[], None]] = {
     "cancelled": _raised("from brimful.transport import Stop; stop = Stop(); stop.set(); stop.check()"),
     "endpoint": _endpoint,
-    "input": _raised("from brimful.surfaces.cli.configuration import store_to_ask; store_to_ask('notes.db')"),
+    "input": _raised("from brimful.surfaces.cli.places import store_to_ask; store_to_ask('notes.db')"),
     "input.budget": _raised("from brimful import Budget; Budget(600)"),
     "input.choice": _raised("from brimful.settings import AskSettings; AskSettings(format='markdwn')"),
     "input.document": _document,

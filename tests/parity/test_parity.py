@@ -69,10 +69,16 @@ def test_all_surfaces_give_the_same(ask, form, budget):
 
 CHOSEN = [
     ({"path": "tea", "kind": ["prose"]}, ["--path", "tea", "--kind", "prose"]),
-    ({"not_path": ["long", "evil"], "without": "water"}, ["--not-path", "long", "--not-path=evil", "--without=water"]),
-    ({"phrase": "sold as medicine", "after": "2001"}, ["--phrase", "sold as medicine", "--after", "2001"]),
-    ({"before": "2999-12", "operators": True, "repair": False}, ["--before=2999-12", "--operators", "--as-typed"]),
-    ({"priors": False, "anyway": True, "fill": "relevant"}, ["--no-priors", "--anyway", "--fill", "relevant"]),
+    (
+        {"not_path": ["long", "evil"], "without": "water"},
+        ["--not-path", "long", "--not-path=evil", "--set=without=water"],
+    ),
+    ({"phrase": "sold as medicine", "after": "2001"}, ["--set", "phrase=sold as medicine", "--after", "2001"]),
+    (
+        {"before": "2999-12", "operators": True, "repair": False},
+        ["--before=2999-12", "--set", "operators=on", "--as-typed"],
+    ),
+    ({"priors": False, "anyway": True, "fill": "relevant"}, ["--set=priors=off", "--anyway", "--fill", "relevant"]),
 ]
 
 

@@ -123,11 +123,11 @@ def test_the_sql_of_the_page_runs(corpus):
 
 
 def test_the_roles_that_the_page_prints_are_made_by_its_script(corpus, capsys):
-    """`brimful postgres roles` with the options of the page prints a script that a server takes."""
+    """`brimful stores roles` with the options of the page prints a script that a server takes."""
     address, connection = corpus
     with brimful.open(address):
         pass
-    (command,) = [line for text in blocks("bash") for line in text.splitlines() if "postgres roles" in line]
+    (command,) = [line for text in blocks("bash") for line in text.splitlines() if "stores roles" in line]
     words = shlex.split(command.partition(" > ")[0])[1:]
     words[words.index("--store") + 1] = address
     assert main(words) == 0

@@ -115,7 +115,7 @@ def test_a_store_of_other_rules_is_refused_until_it_is_rebuilt(place, other_rule
         store.add([entry(path, content) for path, content in FILES.items()])
         before = dump(store)
     other_rules()
-    with pytest.raises(StoreRulesError, match=r"units 1.*units 2.*brimful rebuild --store"):
+    with pytest.raises(StoreRulesError, match=r"units 1.*units 2.*brimful stores rebuild --store"):
         opened(place)
     brimful.rebuild(place)
     with opened(place) as store:

@@ -78,7 +78,7 @@ def test_each_tenant_has_an_own_corpus(tenants):
         bob.add_text("more.md", "Salt.")
         bob.remove("more.md")
         bob._store.compact()
-        with pytest.raises(StoreAccessError, match="brimful postgres roles"):
+        with pytest.raises(StoreAccessError, match="brimful stores roles"):
             carol.add_text("mine.md", "Pepper.")
         with pytest.raises(StoreAccessError):
             carol.remove("recipe-1.md")

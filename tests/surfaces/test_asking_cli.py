@@ -55,13 +55,20 @@ def policies(tmp_path_factory):
         (["--path", "notes/", "--path", "*.py"], {"notes/cold.md", "docs/tea.py", "tests/test_tea.py"}),
         (["--not-path", "docs/", "--not-path", "tests/"], {"notes/cold.md"}),
         (["--kind", "code"], {"docs/tea.py", "tests/test_tea.py"}),
-        (["--phrase", "is served"], {"docs/tea.md", "docs/tea.py"}),
-        (["--without", "is served", "--without", "cold"], {"tests/test_tea.py"}),
+        ({"phrase": ["is served"]}, {"docs/tea.md", "docs/tea.py"}),
+        ({"without": ["is served", "cold"]}, {"tests/test_tea.py"}),
         (["--after", "2000", "--before", "2001"], set()),
     ],
 )
-def test_every_filter_is_an_option(brimful, papers, command, options, left):
-    """Only documents that pass are shown, by every command that takes a question."""
+def test_every_filter_can_be_given(brimful, papers, command, options, left):
+    """As an option or by --set: only documents that pass are shown, by every command that takes a question."""
+    if isinstance(options, dict):
+        ((name, words),) = options.items()
+        options = [
+            part
+            for word in words
+            for part in ((f"--{name}", word) if command == "search" else ("--set", f"{name}={word}"))
+        ]
     done = brimful(command, "tea", papers, *options, "--json", "-q")
     record = json.loads(done.out)
     shown = {each["path"] for each in record["hits" if command == "search" else "windows"]}
@@ -70,14 +77,15 @@ def test_every_filter_is_an_option(brimful, papers, command, options, left):
 
 
 def test_signs_in_a_question_are_text_unless_they_are_asked_for(brimful, papers):
-    """`context` reads them with --operators only, `search` unless --no-operators is given."""
+    """`context` reads them with operators=on only, `search` unless --no-operators is given."""
 
     def shown(command, *options):
         record = json.loads(brimful(command, "tea path:docs/ -served", papers, *options, "--json", "-q").out)
         return {each["path"] for each in record["hits" if command == "search" else "windows"]}
 
     assert shown("context") == shown("search", "--no-operators") == {f"papers/{path}" for path in PAPERS}
-    assert shown("context", "--operators") == shown("explain", "--operators") == shown("search") == set()
+    on = ("--set", "operators=on")
+    assert shown("context", *on) == shown("explain", *on) == shown("search") == set()
 
 
 @pytest.mark.parametrize("command", ["context", "search", "explain"])
@@ -124,10 +132,10 @@ def test_windows_that_only_fill_are_marked(brimful, tmp_path):
 
 
 def test_kinds_of_files_that_count_less_are_explained(brimful, papers):
-    """A test counts six tenths, unless priors are switched off, by the option or in the settings."""
+    """A test counts six tenths, unless priors are switched off."""
     asked = ["explain", "tea is checked or served", papers]
     assert "test: counts 0.6" in brimful(*asked).out
-    assert "counts 0.6" not in brimful(*asked, "--no-priors").out
+    assert "counts 0.6" not in brimful(*asked, "--set", "priors=off").out
     ranked = [
         [each["score"] for each in json.loads(brimful("search", "tea", papers, "--json", "-q", *more).out)["hits"]]
         for more in ([], ["--no-priors"])
@@ -140,7 +148,7 @@ def test_switches_may_be_set(brimful, papers, monkeypatch, tmp_path):
     asked = ["explain", "tea is checked or served", papers, "-q"]
     monkeypatch.setenv("BRIMFUL_PRIORS", "no")
     assert "counts 0.6" not in brimful(*asked).out
-    assert "counts 0.6" in brimful(*asked, "--priors").out
+    assert "counts 0.6" in brimful(*asked, "--set", "priors=on").out
     monkeypatch.setenv("BRIMFUL_PRIORS", "perhaps")
     assert "it is on or off" in brimful(*asked).err
     monkeypatch.delenv("BRIMFUL_PRIORS")
@@ -167,16 +175,17 @@ def test_any_choice_by_name(brimful, papers, command, monkeypatch):
     assert "did you mean 'order'" in wrong.err
 
 
-def test_a_synonyms_file_fills_the_related_share(brimful, tmp_path):
+def test_a_synonyms_file_fills_the_related_share(brimful, tmp_path, monkeypatch):
     """Its words are looked for beside the question's own, with `related=on`."""
     pages = {"tea.md": "Tea is served at four.\n", "mate.md": "An infusion of leaves, drunk in the south.\n"}
     folder = written(tmp_path / "pages", pages)
     file = tmp_path / "synonyms.txt"
     file.write_text("tea: infusion\n")
-    options = ("tea", folder, "--json", "-q", "--sizing", "density", "--fill", "relevant", "--set", "related=on")
+    options = ("tea", folder, "--json", "-q", "--fill", "relevant", "--set", "sizing=density; related=on")
 
-    def shown(*more):
-        return {each["path"] for each in json.loads(brimful("context", *options, *more).out)["windows"]}
+    def shown():
+        return {each["path"] for each in json.loads(brimful("context", *options).out)["windows"]}
 
     assert shown() == {"pages/tea.md"}
-    assert shown("--synonyms", file) == {"pages/tea.md", "pages/mate.md"}
+    monkeypatch.setenv("BRIMFUL_SYNONYMS", str(file))
+    assert shown() == {"pages/tea.md", "pages/mate.md"}

@@ -23,7 +23,7 @@ def notes(tmp_path, monkeypatch):
 def path_of(capfd):
     """The page as it is cited."""
     capfd.readouterr()
-    assert main(["ls"]) == 0
+    assert main(["status", "--files"]) == 0
     return capfd.readouterr().out.strip()
 
 

@@ -20,7 +20,7 @@ def complete(tmp_path_factory):
     """What bash offers for a line whose last word is being written."""
     folder = tmp_path_factory.mktemp("shell")
     script = folder / "brimful.bash"
-    script.write_text(start("completion", "bash").out, encoding="utf-8")
+    script.write_text(start("config", "completion", "bash").out, encoding="utf-8")
     (folder / "receipt.json").write_text("{}", encoding="utf-8")
 
     def offer(words):
@@ -35,27 +35,25 @@ def complete(tmp_path_factory):
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("brimful co", {"context", "completion", "config", "copy"}),
+        ("brimful co", {"context", "config"}),
         ("brimful context q --form", {"--format"}),
         ("brimful context q --format m", {"markdown", "messages"}),
-        ("brimful context q -m gpt-4", {"gpt-4", "gpt-4.1", "gpt-4.5", "gpt-4o"}),
         ("brimful context q --store rec", {"receipt.json"}),
         ("brimful verify rec", {"receipt.json"}),
-        ("brimful completion z", {"zsh"}),
+        ("brimful stores r", {"rebuild", "rm", "roles"}),
         ("brimful config s", {"set", "show", "sizing", "store", "strategy", "synonyms"}),
         ("brimful mcp --transport s", {"stdio"}),
-        ("brimful densify --model op", {"openai:"}),
         ("brimful remove --dr", {"--dry-run"}),
     ],
 )
 def test_bash_offers_what_may_follow(complete, words, offered):
-    """Commands, options, their choices, models, and files."""
+    """Commands, options, their choices, and files."""
     assert set(complete(words)) == offered
 
 
 def test_the_other_shells_have_scripts_that_name_everything():
     """Zsh takes the same function; fish has a line for each option. Where the shell is there, it reads them."""
-    zsh, fish = start("completion", "zsh").out, start("completion", "fish").out
+    zsh, fish = start("config", "completion", "zsh").out, start("config", "completion", "fish").out
     assert "bashcompinit" in zsh
     assert "complete -o filenames -o bashdefault -F _brimful brimful" in zsh
     assert "-l format -x -a 'plain markdown" in fish
@@ -66,6 +64,6 @@ def test_the_other_shells_have_scripts_that_name_everything():
 
 def test_an_unknown_shell_is_named():
     """Exit code 2, with the choices."""
-    done = start("completion", "bsh")
+    done = start("config", "completion", "bsh")
     assert done.code == 2
     assert "did you mean 'bash'" in done.err

@@ -115,8 +115,8 @@ def test_a_capture_is_listed_and_found(brimful, text, tmp_path):
     """A file is captured by its name; `search` finds its digest."""
     store = ["--store", tmp_path / "s.db"]
     assert brimful("capture", text, *store).out == "done       extractive: story.txt\n"
-    assert brimful("captures", *store).out == "done       extractive: story.txt\n"
-    record = json.loads(brimful("captures", "--json", *store).out)["captures"][0]
+    assert brimful("capture", "--list", *store).out == "done       extractive: story.txt\n"
+    record = json.loads(brimful("capture", "--list", "--json", *store).out)["captures"][0]
     assert record["path"] == "capture:story.txt"
     assert "capture:story.txt" in brimful("search", record["digest"][:40], *store).out
 
@@ -129,8 +129,8 @@ def test_a_failed_capture_is_kept_and_retried(brimful, text, tmp_path):
         assert failed.code == 4
         assert failed.out.startswith("failed")
         assert "--retry visit" in failed.err
-        assert "No such key" in brimful("captures", *store).out
-        done = brimful("captures", "--retry", "visit", *store, "--json")
+        assert "No such key" in brimful("capture", "--list", *store).out
+        done = brimful("capture", "--retry", "visit", *store, "--json")
     assert done.code == 0
     assert json.loads(done.out)["captures"][0]["status"] == "done"
 
@@ -138,5 +138,5 @@ def test_a_failed_capture_is_kept_and_retried(brimful, text, tmp_path):
 def test_no_captures_is_exit_code_1(brimful, corpus):
     """A store without captures lists nothing."""
     brimful("context", "tea", corpus)
-    with_none = brimful("captures", "--store", json.loads(brimful("status", corpus, "--json").out)["store"])
+    with_none = brimful("capture", "--list", "--store", json.loads(brimful("status", corpus, "--json").out)["store"])
     assert (with_none.code, with_none.out) == (1, "")

@@ -1,11 +1,8 @@
-"""What holds for every command: errors, dry runs, the clipboard, terminals."""
+"""What holds for every command: errors, dry runs, terminals."""
 
-import base64
 import io
 import json
-import os
 import signal
-import stat
 import subprocess
 import sys
 import threading
@@ -43,12 +40,11 @@ def test_with_json_an_error_is_an_object(brimful, line, code, exit_code, tmp_pat
         (["contxt", "tea"], "did you mean 'context'"),
         (["context", "tea", "--bugdet", "5"], "did you mean --budget"),
         (["context", "tea", "-b", "many"], "--budget takes a whole number, such as --budget 4000; got 'many'"),
-        (["when was tea sold?"], "brimful context QUESTION PATH"),
         (["context", "tea", "--model", "gpt-4p"], "did you mean 'gpt-4'"),
     ],
 )
 def test_what_was_meant_is_named(brimful, line, message):
-    """For commands, options, numbers, models, and a question without its command."""
+    """For commands, options, numbers and models."""
     done = brimful(*line)
     assert done.code == 2
     assert message in done.err
@@ -75,12 +71,11 @@ def test_no_color_works_in_any_place(corpus):
 
 
 def test_a_dry_run_leaves_everything_as_it_is(brimful, own, tmp_path):
-    """`add` and `context` count files and make no store; `purge` and `capture` change nothing."""
+    """`add` counts files and makes no store; `purge` and `capture` change nothing."""
     store = tmp_path / "kept" / "notes.db"
-    for command in (["add", own], ["context", "tea", own]):
-        record = json.loads(brimful(*command, "--store", store, "--dry-run", "--json").out)
-        assert (record["added"], record["dry_run"]) == (3, True)
-        assert not store.parent.exists()
+    record = json.loads(brimful("add", own, "--store", store, "--dry-run", "--json").out)
+    assert (record["added"], record["dry_run"]) == (3, True)
+    assert not store.parent.exists()
     brimful("add", own, "--store", store)
     (own / "new.md").write_text("New.\n", encoding="utf-8")
     (own / "tea.md").write_text("Tea is new.\n", encoding="utf-8")
@@ -89,7 +84,7 @@ def test_a_dry_run_leaves_everything_as_it_is(brimful, own, tmp_path):
     for command in (["add", own], ["add"]):
         record = json.loads(brimful(*command, "--store", store, "--dry-run", "--json").out)
         assert [record[name] for name in ("added", "changed", "removed", "unchanged")] == [1, 1, 1, 1]
-    assert "would erase" in brimful("purge", "--store", store, "--dry-run").out
+    assert "would erase" in brimful("stores", "purge", "--store", store, "--dry-run").out
     assert "calls" in brimful("capture", own / "tea.md", "--store", store, "--dry-run").out
     assert store.read_bytes() == before
 
@@ -110,34 +105,10 @@ def test_what_condensing_would_cost_is_counted_without_a_call(brimful, tmp_path)
     assert plan["source_tokens"] == digest["source_tokens"]
 
 
-def test_a_context_is_copied_by_the_program_that_is_there(brimful, corpus, tmp_path, monkeypatch):
-    """The same bytes as standard output."""
-    program = tmp_path / "bin" / "pbcopy"
-    program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\ncat > {tmp_path}/clipboard\n", encoding="utf-8")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    done = brimful("context", "tea", corpus, "-b", "50", "--copy")
-    assert (tmp_path / "clipboard").read_text(encoding="utf-8") == done.out
-    assert "copied to the clipboard by pbcopy" in done.err
-
-
-def test_a_terminal_takes_the_copy_where_no_program_does(corpus):
-    """OSC 52, with the text in base64; without a terminal it is an error that says so."""
-    bare = {"PATH": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
-    code, shown = on_a_terminal("search", "medicine", corpus, "--copy", "--json", **bare)
-    assert code == 0
-    sent = base64.b64decode(shown.partition("\033]52;c;")[2].partition("\a")[0]).decode()
-    assert "medicine" in json.loads(sent)["hits"][0]["text"]
-    done = start("context", "tea", corpus, "--copy", env={**os.environ, **bare})
-    assert done.code == 2
-    assert "--copy finds no clipboard" in done.err
-
-
 def test_a_folder_is_watched_until_ctrl_c(own, tmp_path):
     """A line for the first look and for each change; Ctrl-C ends it with 130, one line and no traceback."""
     store = tmp_path / "notes.db"
-    command = [sys.executable, "-m", "brimful", "watch", str(own), "--store", str(store), "--json"]
+    command = [sys.executable, "-m", "brimful", "add", "--watch", str(own), "--store", str(store), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watcher:
         first = json.loads(watcher.stdout.readline())
         (own / "new.md").write_text("A giraffe is tall.\n", encoding="utf-8")
@@ -246,7 +217,7 @@ def test_the_clock_of_progress_goes_on_between_files(monkeypatch):
     with terminal.progress("reading") as advance:
         for _ in range(5):  # the first line, and four that nobody asked for
             assert shown.drawn.acquire(timeout=60)
-        advance("tea.md")
+        advance("tea.md", 1, 3)
     written = shown.getvalue()
     assert "reading 0:0" in written
     assert written.endswith("\r\x1b[2K")

@@ -55,10 +55,10 @@ def reserved(own, monkeypatch):
 
 
 def test_reserves_and_order_are_set_by_name_on_the_command_line(brimful, reserved, monkeypatch):
-    """As options, as --set, in the environment: the same receipt."""
+    """By --set once or twice, or in the environment: the same receipt."""
     wanted, store = reserved
     asked = ("context", "tea", "--store", store, "--json", "-q", "-b", "900")
-    options = ("--reserved-response", "500", "--order", "best")
+    options = ("--set", "reserved_response=500", "--set", "order=best")
     assert json.loads(brimful(*asked, *options).out)["receipt"] == wanted
     assert json.loads(brimful(*asked, "--set", "reserved_response=500; order=best").out)["receipt"] == wanted
     monkeypatch.setenv("BRIMFUL_RESERVED_RESPONSE", "500")

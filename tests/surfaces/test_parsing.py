@@ -22,7 +22,8 @@ def read(*line, configured=lambda key: None):
             ["context", "tea", "a", "b", "-b", "50", "--format=xml", "--json", "-q"],
             {"paths": ["a", "b"], "ask": {"budget": 50, "format": "xml"}, "as_json": True, "quiet": True},
         ),
-        (["context", "tea", "--phrase=-x", "--map", "9"], {"ask": {"phrase": ["-x"], "map_percent": 9}}),
+        (["search", "tea", "--phrase=-x"], {"ask": {"phrase": ["-x"]}}),
+        (["context", "tea", "--set", "order=best", "--set=trim=off", "--map", "9"], {"set": "order=best; trim=off"}),
         (
             ["context", "--budget=7", "--", "-tea", "--json"],
             {"question": "-tea", "paths": ["--json"], "as_json": False, "ask": {"budget": 7}},
@@ -33,17 +34,17 @@ def read(*line, configured=lambda key: None):
         ),
         (["context", "tea", "-qb", "5", "docs"], {"quiet": True, "ask": {"budget": 5}, "paths": ["docs"]}),
         (
-            ["context", "tea", "-b5", "-qcm=gpt-4o"],
-            {"ask": {"budget": 5, "model": "gpt-4o"}, "quiet": True, "copy": True},
+            ["context", "tea", "-b5", "-qm=gpt-4o"],
+            {"ask": {"budget": 5, "model": "gpt-4o"}, "quiet": True},
         ),
         (["search", "tea", "-n", "3", "-C", "2"], {"limit": 3, "around": 2, "ask": {}}),
         (
-            ["context", "tea", "--path", "a", "--path=b", "--as-typed", "--no-priors", "--anyway", "--operators"],
-            {"ask": {"path": ["a", "b"], "repair": False, "priors": False, "anyway": True, "operators": True}},
+            ["context", "tea", "--path", "a", "--path=b", "--as-typed", "--anyway"],
+            {"ask": {"path": ["a", "b"], "repair": False, "anyway": True}},
         ),
         (
-            ["explain", "tea", "--top-k", "none", "--twin-threshold", "0.5", "--no-question", "--map", "9"],
-            {"ask": {"top_k": "none", "twin_threshold": "0.5", "with_question": False, "map_percent": 9}},
+            ["explain", "tea", "--no-question", "--map", "9"],
+            {"ask": {"with_question": False, "map_percent": 9}},
         ),
         (["add", "--allow", "hidden", "--allow", "binary", "."], {"allow": ["hidden", "binary"], "paths": ["."]}),
         (["add"], {"allow": (), "exclude": (), "paths": [], "dry_run": False}),
@@ -51,7 +52,8 @@ def read(*line, configured=lambda key: None):
         (["densify"], {"file": "-", "model": "extractive:", "target": None}),
         (["eval", "set", "--limit", "2"], {"place": "set", "limit": 2}),
         (["config", "set", "budget", "900"], {"action": "set", "key": "budget", "value": "900", "project": False}),
-        (["purge", "--all", "-y"], {"everything": True, "yes": True}),
+        (["stores", "rm", "docs", "-y"], {"action": "rm", "places": ["docs"], "yes": True}),
+        (["stores"], {"action": "list", "places": []}),
         (["mcp", "--transport", "http", "-p", "0", "--no-watch"], {"transport": "http", "port": 0, "watch": False}),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
@@ -67,13 +69,14 @@ def test_a_line_is_read(line, values):
     ("line", "says"),
     [
         (["contxt"], "No such command 'contxt'; did you mean 'context'?"),
-        (["how is tea made"], "to ask it: brimful context QUESTION PATH"),
+        (["context", "tea", "--top-k=9"], "No such option: --top-k=9; give it as --set top_k=VALUE"),
+        (["explain", "tea", "--no-priors"], "give it as --set priors=off"),
         (["context"], "QUESTION is missing: brimful context [OPTIONS] QUESTION [PATH]..."),
         (["context", "tea", "--bugdet", "5"], "No such option: --bugdet; did you mean --budget?"),
         (["context", "tea", "-b", "many"], "--budget takes a whole number, such as --budget 4000; got 'many'"),
         (["context", "tea", "--budget", "4.5"], "got '4.5'"),
         (["context", "tea", "--json=yes"], "--json ignored explicit argument 'yes'"),
-        (["context", "tea", "--no-priors=yes"], "ignored explicit argument 'yes'"),
+        (["context", "tea", "--as-typed=yes"], "ignored explicit argument 'yes'"),
         (["context", "tea", "-x"], "No such option: -x"),
         (["context", "tea", "--budget"], "--budget needs a value: --budget=VALUE"),
         (["verify", "a", "b"], "'b' is one argument too many: brimful verify [OPTIONS] RECEIPT"),
@@ -98,16 +101,26 @@ def test_help_may_stand_anywhere_before_two_dashes():
 
 
 def test_what_is_set_stands_in_for_an_option():
-    """For a choice of the question and for the program's own; an option comes first."""
-    found = read("context", "tea", "--order", "ends", configured={"order": "best", "budget": 9, "store": "s.db"}.get)[1]
-    assert (found["ask"], found["store"]) == ({"budget": 9, "order": "ends"}, "s.db")
+    """Also for a choice without an option; an option comes first."""
+    settings = {"fill": "brim", "budget": 9, "order": "best", "store": "s.db"}
+    values = read("context", "tea", "--fill", "relevant", configured=settings.get)[1]
+    assert (values["ask"], values["store"]) == ({"budget": 9, "fill": "relevant", "order": "best"}, "s.db")
 
 
-def test_every_choice_of_a_question_is_an_option():
-    """Of `context` and `explain`, under its own name; synonyms are read from a file."""
-    for name in ("context", "explain"):
-        assert {each.name for each in COMMANDS[name].options if each.choice} == set(ASKED) - {"synonyms"}
-        assert "--synonyms" in [flag for each in COMMANDS[name].options for flag in each.flags]
+def test_the_help_of_a_question_is_short():
+    """At most 18 commands, and 24 options of `context`; `search` has every choice of a search."""
+    assert len(COMMANDS) <= 18
+    assert len(COMMANDS["context"].options) < 24
+    assert {name for name, choice in ASKED.items() if choice.searches} == {
+        option.name for option in COMMANDS["search"].options if option.choice
+    }
+
+
+@pytest.mark.parametrize("line", [["how is tea made", "-b", "50"], ["context", "how is tea made", "-b", "50"]])
+def test_a_question_needs_no_command(line):
+    """A first word with a space in it asks."""
+    command, values = read(*line)
+    assert (command, values["question"], values["ask"]) == ("context", "how is tea made", {"budget": 50})
 
 
 def test_no_two_options_of_a_command_share_a_flag():
@@ -125,7 +138,10 @@ def test_help_names_every_option_at_any_width(monkeypatch, columns):
     for name, command in COMMANDS.items():
         written = dispatch.help_of(name)
         assert all(flag in written for option in command.options for flag in (*option.flags, *option.off))
-        assert all(len(line) <= columns or len(line.split()) <= 4 for line in written.splitlines()[1:]), name
+        assert all(
+            len(line) <= columns or len(line.split()) <= 4
+            for line in written.partition("\nExamples:")[0].splitlines()[1:]
+        ), name
 
 
 def test_a_question_to_a_store_loads_what_it_needs(brimful, corpus, tmp_path):

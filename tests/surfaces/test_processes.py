@@ -27,7 +27,7 @@ def test_ctrl_c_ends_cleanly(corpus):
     """A real SIGINT in the middle: exit code 130, one line, no traceback."""
     program = (
         "import os, signal, sys; from brimful.surfaces import cli; from brimful.surfaces.cli import commands; "
-        "commands.asked = lambda question: os.kill(os.getpid(), signal.SIGINT) or question; "
+        "commands.question_text = lambda question: os.kill(os.getpid(), signal.SIGINT) or question; "
         f"sys.argv = ['brimful', 'context', 'tea', {str(corpus)!r}]; cli.run()"
     )
     done = start(program=("-c", program))
@@ -54,8 +54,8 @@ def test_a_terminal_without_unicode_gets_question_marks(corpus):
 def test_a_bug_is_not_nothing_found():
     """An unforeseen error exits with 70, since 1 has a meaning of its own."""
     program = (
-        "import sys; from brimful.surfaces import cli; from brimful.surfaces.cli import configuration as stores; "
-        "stores.store_to_ask = None; sys.argv = ['brimful', 'status']; cli.run()"
+        "import sys; from brimful.surfaces import cli; from brimful.surfaces.cli import places; "
+        "places.store_to_ask = None; sys.argv = ['brimful', 'status']; cli.run()"
     )
     done = start(program=("-c", program))
     assert done.code == 70

@@ -37,7 +37,18 @@ def fixed(own, tmp_path, brimful):
 QUESTIONS = [("search", "tea"), ("context", "tea", "-q"), ("status",), ("doctor",)]
 
 
-@pytest.mark.parametrize("words", [*QUESTIONS, ("ls",), ("map", "--budget", "99"), ("get", "own/tea.md")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *QUESTIONS,
+        (
+            "status",
+            "--files",
+        ),
+        ("map", "--budget", "99"),
+        ("cite", "own/tea.md"),
+    ],
+)
 def test_a_fixed_store_can_be_asked(fixed, words):
     """Questions and what only looks answer as they do elsewhere, and leave no traceback."""
     done = fixed(*words)
@@ -45,7 +56,7 @@ def test_a_fixed_store_can_be_asked(fixed, words):
     assert done.stdout
 
 
-@pytest.mark.parametrize("words", [("add",), ("add", "own"), ("remove", "own/tea.md"), ("purge", "--yes")])
+@pytest.mark.parametrize("words", [("add",), ("add", "own"), ("remove", "own/tea.md"), ("stores", "purge", "--yes")])
 def test_a_fixed_store_can_not_be_changed(fixed, words, tmp_path):
     """Add, remove and purge end with exit code 5, the reason and the remedy."""
     done = fixed(*(str(tmp_path / "fixed" / "own") if word == "own" else word for word in words))

@@ -46,18 +46,18 @@ def folder(tmp_path):
 def test_every_command_takes_an_address(brimful, address, folder, monkeypatch):
     """Adding, asking, listing, status, removing, purging and looking with the doctor."""
     monkeypatch.setenv("BRIMFUL_STORE", address)
-    code, out, _ = brimful("ls")
+    code, out, _ = brimful("status", "--files")
     assert code == 2  # nothing is made by asking
     assert brimful("add", str(folder))[0] == 0
     assert "Tea is served at four." in brimful("context", "When is tea?")[1]
     assert "tea.md" in brimful("search", "tea")[1]
-    assert "pot.md" in brimful("ls")[1]
-    assert "two litres" in brimful("get", "tea/pot.md")[1]
+    assert "pot.md" in brimful("status", "--files")[1]
+    assert "two litres" in brimful("cite", "tea/pot.md")[1]
     code, out, _ = brimful("status", "--json")
     assert (code, '"documents": 2' in out) == (0, True)
     assert brimful("remove", "tea/pot.md")[0] == 0
-    assert brimful("purge", "--yes")[0] == 0
-    assert brimful("purge", "--all", "--yes")[0] == 2
+    assert brimful("stores", "purge", "--yes")[0] == 0
+    assert brimful("stores", "rm", "--yes")[0] == 2
     code, out, _ = brimful("doctor")
     assert "1 documents" in out
     assert "PostgreSQL 18" in out
@@ -68,14 +68,14 @@ def test_every_command_takes_an_address(brimful, address, folder, monkeypatch):
 def test_a_store_is_copied_to_a_server_and_back(brimful, address, folder, tmp_path):
     """The same root at each end."""
     assert brimful("add", str(folder), "--store", str(tmp_path / "a.db"))[0] == 0
-    code, out, _ = brimful("copy", str(tmp_path / "a.db"), address)
+    code, out, _ = brimful("stores", "copy", str(tmp_path / "a.db"), address)
     assert code == 0
     root = out.split()[-1]
-    code, again, _ = brimful("copy", address, str(tmp_path / "b.db"))
+    code, again, _ = brimful("stores", "copy", address, str(tmp_path / "b.db"))
     assert (code, again.split()[-1]) == (0, root)
-    code, out, _ = brimful("copy", address, str(tmp_path / "b.db"), "--json")
+    code, out, _ = brimful("stores", "copy", address, str(tmp_path / "b.db"), "--json")
     assert (code, '"unchanged": 2' in out) == (0, True)
-    assert brimful("copy", address, address)[0] == 2
+    assert brimful("stores", "copy", address, address)[0] == 2
 
 
 def test_captures_go_along(brimful, address, folder, tmp_path, postgres_server, monkeypatch):
@@ -83,16 +83,16 @@ def test_captures_go_along(brimful, address, folder, tmp_path, postgres_server, 
     monkeypatch.chdir(tmp_path)
     assert brimful("add", str(folder), "--store", "a.db")[0] == 0
     assert brimful("capture", str(folder / "pot.md"), "--name", "visit", "--store", "a.db")[0] == 0
-    assert "1 answers of models and captures copied" in brimful("copy", "a.db", address)[1]
-    captured = brimful("captures", "--store", address)
-    assert captured[:2] == brimful("captures", "--store", "a.db")[:2]
+    assert "1 answers of models and captures copied" in brimful("stores", "copy", "a.db", address)[1]
+    captured = brimful("capture", "--list", "--store", address)
+    assert captured[:2] == brimful("capture", "--list", "--store", "a.db")[:2]
     assert captured[0] == 0
 
 
 def test_words_can_be_looked_into(brimful, address, folder, postgres_server):
     """The table of terms says how often each stands there, and finds them by likeness."""
     assert brimful("add", str(folder), "--store", address)[0] == 0
-    assert brimful("postgres", "terms", "--store", address)[0] == 0
+    assert brimful("stores", "terms", "--store", address)[0] == 0
     with postgres_server.connect() as connection:
         found = connection.execute(
             "SELECT term FROM brimful.all_terms JOIN brimful.corpora ON number = corpus "
@@ -108,14 +108,14 @@ def test_a_project_may_not_choose_a_server(brimful, address, folder, monkeypatch
     """Whoever wrote a checkout does not decide where its readers' texts go."""
     (folder / ".brimful.toml").write_text(f'store = "{address}"\n')
     monkeypatch.chdir(folder)
-    code, _, err = brimful("ls")
+    code, _, err = brimful("status", "--files")
     assert code == 2
     assert "may not choose a server" in err
 
 
 def test_a_server_that_is_not_there_has_an_exit_code(brimful):
     """That of storage, and doctor says what is missing."""
-    code, _, err = brimful("ls", "--store", "postgresql://ada:hunter2@127.0.0.1:9/team")
+    code, _, err = brimful("status", "--files", "--store", "postgresql://ada:hunter2@127.0.0.1:9/team")
     assert (code, "hunter2" in err) == (5, False)
     code, out, _ = brimful("doctor", "--store", "postgresql://ada:hunter2@127.0.0.1:9/team")
     assert (code, "hunter2" in out, "can't be reached" in " ".join(out.split())) == (5, False, True)

@@ -57,7 +57,7 @@ def test_standard_input_is_a_source(notes, capfd, monkeypatch):
     piped(monkeypatch, b"The zeppelin lands at noon.\n")
     assert main(["add", "-", "--store", "own.db", "-q"]) == 0
     capfd.readouterr()
-    assert main(["get", "stdin", "--store", "own.db"]) == 0
+    assert main(["cite", "stdin", "--store", "own.db"]) == 0
     assert capfd.readouterr().out == "The zeppelin lands at noon.\n"
 
 
@@ -103,9 +103,9 @@ def test_the_caches_stores_are_listed_and_pruned(notes, capfd):
     assert re.search(r"^ +[0-9,]+ bytes +2 documents  \S+notes  notes-", capfd.readouterr().out, re.MULTILINE)
     (other / "a.md").unlink()
     other.rmdir()
-    assert main(["stores", "--prune", "--dry-run"]) == 0
+    assert main(["stores", "prune", "--dry-run"]) == 0
     assert "1 of 2 stores would be deleted" in capfd.readouterr().err
-    assert main(["stores", "--prune"]) == 0
+    assert main(["stores", "prune"]) == 0
     assert "other" in capfd.readouterr().out
     assert [each for each in listed if Path(each["store"]).exists()] == [each for each in listed if each["needed"]][:1]
 

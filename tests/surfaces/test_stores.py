@@ -35,12 +35,38 @@ def test_the_nearest_store_is_found_like_git_finds_its_own(brimful, own, monkeyp
     assert "giraffe" in brimful("search", "giraffe").out
 
 
-def test_a_folder_that_was_asked_is_known_below_it(brimful, own, monkeypatch):
-    """Without a `.brimful`, the cached store of the folder or of one above is asked."""
-    assert brimful("context", "tea", own).code == 0
+def test_a_question_alone_asks_the_current_folder(brimful, own, monkeypatch):
+    """As it is now, with the command or without; what only looks finds the store of a folder above."""
+    monkeypatch.chdir(own)
+    assert "sold as medicine" in brimful("when was tea sold?", "-b", "60").out
+    (own / "zoo.md").write_text("A giraffe is tall.\n", encoding="utf-8")
+    assert "A giraffe is tall." in brimful("context", "giraffe").out
     monkeypatch.chdir(own / "src")
-    assert "sold as medicine" in brimful("context", "medicine").out
     assert str(own) in brimful("status").out
+    assert brimful("context", "giraffe").code == 1
+
+
+def test_a_home_is_not_read_unasked(brimful, own, monkeypatch):
+    """Nor a folder above it: a question alone there names what to do."""
+    monkeypatch.setenv("HOME", str(own))
+    monkeypatch.chdir(own.parent)
+    done = brimful("when was tea sold?")
+    assert (done.code, done.out) == (2, "")
+    assert "name it: brimful context QUESTION PATH" in done.err
+
+
+def test_which_files_are_read_is_said_with_the_question(brimful, own):
+    """`--include` and `--exclude` as `add` has them, `--allow` for what is skipped."""
+    (own / ".hidden.md").write_text("A giraffe hides.\n", encoding="utf-8")
+
+    def paths(question, *options):
+        record = json.loads(brimful("context", question, own, "--json", "-q", *options).out)
+        return {window["path"] for window in record["windows"]}
+
+    assert paths("tea", "--include", "*.py") == {"own/src/kettle.py"}
+    assert paths("tea", "--exclude", "*.py") == {"own/tea.md"}
+    assert paths("giraffe") == set()
+    assert paths("giraffe", "--allow", "hidden") == {"own/.hidden.md"}
 
 
 def test_a_store_in_the_place_of_a_path_is_named_with_its_option(brimful, own, tmp_path):
@@ -99,21 +125,32 @@ def test_purge_asks_first_and_leaves_no_byte(brimful, own, tmp_path):
     (own / "secret.md").write_text("The password is zanzibar-4711, written in plain text.\n" * 50, encoding="utf-8")
     brimful("add", own, "--store", store)
     brimful("remove", "secret.md", "--store", store)
-    refused = brimful("purge", "--store", store)
+    refused = brimful("stores", "purge", "--store", store)
     assert (refused.code, refused.out) == (2, "")
     assert "--yes" in refused.err
-    assert brimful("purge", "--store", store, "--yes").code == 0
+    assert brimful("stores", "purge", "--store", store, "--yes").code == 0
     assert not any(b"zanzibar" in each.read_bytes() for each in tmp_path.glob("notes.db*"))
     assert brimful("search", "medicine", "--store", store).code == 0
-    assert brimful("purge", "--store", store, "--all", "--yes").code == 0
+    assert brimful("stores", "rm", "--store", store, "--yes").code == 0
     assert not list(tmp_path.glob("notes.db*"))
 
 
 def test_only_a_store_is_ever_deleted(brimful, own):
-    """`purge --all` of another file refuses and leaves it."""
+    """`stores rm` of another file refuses and leaves it."""
     before = (own / "tea.md").read_bytes()
-    assert brimful("purge", "--store", own / "tea.md", "--all", "--yes").code == 5
+    assert brimful("stores", "rm", own / "tea.md", "--yes").code == 5
     assert (own / "tea.md").read_bytes() == before
+
+
+def test_the_store_of_a_folder_is_deleted_by_its_name(brimful, own, cache):
+    """`stores rm FOLDER`: its place in the cache is gone, the folder stays; a dry run only says so."""
+    brimful("context", "tea", own)
+    assert "would erase the whole store with 3 documents" in brimful("stores", "rm", own, "--dry-run").out
+    before = set(cache.iterdir())
+    assert brimful("stores", "rm", own, "--yes").code == 0
+    assert len(before - set(cache.iterdir())) == 1
+    assert (own / "tea.md").exists()
+    assert "has no store yet" in brimful("stores", "rm", own, "--yes").err
 
 
 def test_a_missing_path_leaves_no_store(brimful, tmp_path):
@@ -135,8 +172,8 @@ def test_an_outdated_store_is_rebuilt(brimful, own, tmp_path, monkeypatch):
     assert "indexed again" not in brimful("context", "tea", own).err
     refused = brimful("context", "tea", "--store", named)
     assert refused.code == 5
-    assert f"brimful rebuild --store {named}" in refused.err
-    done = brimful("rebuild", "--store", named, "--json")
+    assert f"brimful stores rebuild --store {named}" in refused.err
+    done = brimful("stores", "rebuild", "--store", named, "--json")
     assert (done.code, json.loads(done.out)["documents"]) == (0, 3)
     assert brimful("context", "tea", "--store", named).code == 0
 

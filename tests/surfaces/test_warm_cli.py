@@ -1,4 +1,4 @@
-"""`brimful warm`: a model reads everything ahead."""
+"""`brimful stores warm`: a model reads everything ahead."""
 
 import json
 
@@ -24,19 +24,19 @@ def notes(tmp_path, monkeypatch):
 
 def test_a_folder_is_read_ahead(brimful, notes):
     """Every unit is read, and the question after it has nothing left to read."""
-    warmed = brimful("warm", notes, *MODEL, "--json")
+    warmed = brimful("stores", "warm", notes, *MODEL, "--json")
     assert warmed.code == 0
     told = json.loads(warmed.out)
     assert told["units"] == 4
     assert told["model"].startswith("granite-embedding-30m-english:")
     read = json.loads(brimful("context", "petrol for cars", notes, *MODEL, "--json").out)["read"]
     assert (read["embedded"], read["failed"]) == (0, None)
-    assert brimful("warm", notes, *MODEL).err.startswith("4 units read by granite")
+    assert brimful("stores", "warm", notes, *MODEL).err.startswith("4 units read by granite")
 
 
 def test_warming_without_a_model_says_how_to_get_one(brimful, notes):
     """Nobody reads here: the command names the package."""
-    refused = brimful("warm", notes, "--embedder", "none")
+    refused = brimful("stores", "warm", notes, "--embedder", "none")
     assert refused.code == 2
     assert "brimful[neural]" in refused.err
 

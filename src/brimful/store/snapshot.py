@@ -125,7 +125,7 @@ def check_rules(cursor: Cursor, path: object) -> None:
     if made_by != rules.RULES:
         raise StoreRulesError(
             f"{path} was made by other rules ({made_by}) than this program's ({rules.RULES}); index its own text "
-            f"again: brimful rebuild --store {path}, in Python brimful.rebuild(path)"
+            f"again: brimful stores rebuild --store {path}, in Python brimful.rebuild(path)"
         )
 
 

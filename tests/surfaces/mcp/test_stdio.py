@@ -88,7 +88,7 @@ def test_a_store_of_other_rules_is_not_served(own):
     """One that was made with another version of Unicode is refused on standard error, with the remedy."""
     client = Raw(own, before="import unicodedata; unicodedata.unidata_version = '1.0'")
     code, errors = client.end()
-    assert (code != 0, client.lines, "brimful rebuild" in errors) == (True, [], True)
+    assert (code != 0, client.lines, "brimful stores rebuild" in errors) == (True, [], True)
 
 
 def test_the_end_of_input_ends_the_server(own):

@@ -44,7 +44,7 @@ IDLE_SECONDS = 600
 
 _NOT_YOURS = (
     "{address}: this role may not use that corpus, or make it; ask an administrator for it "
-    "(`brimful postgres roles` prints the statements)"
+    "(`brimful stores roles` prints the statements)"
 )
 
 
@@ -98,7 +98,7 @@ _MEANINGS: dict[str, tuple[type[StoreError], str]] = {
     "53300": (StoreBusyError, _TAKEN),
     "28": (StoreAccessError, " refuses this role or its password (REASON); see ~/.pgpass or PGPASSWORD"),
     "3D000": (StoreAccessError, ": the server has no such database (REASON); make it: createdb NAME"),
-    "42501": (StoreAccessError, ": this role may not do that (REASON); see `brimful postgres roles`"),
+    "42501": (StoreAccessError, ": this role may not do that (REASON); see `brimful stores roles`"),
     "57014": (StoreBusyError, _ENDED),
     "25P03": (StoreBusyError, _IDLE),
     "55P03": _BUSY,

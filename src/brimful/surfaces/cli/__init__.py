@@ -1,11 +1,20 @@
-"""The command line: `brimful context QUESTION PATH`.
+"""The command line: `brimful context QUESTION PATH`, or `brimful QUESTION`.
 
-table          which commands, arguments and options are there?
-dispatch       what does a line mean, what runs it, what does its help say, and what is said of an error?
-commands       what does each do?    digests, examining, looking, receipts, serving, setup likewise
-configuration  which value does a setting have, and which store does a command mean?
-views          what does a person see of a result?
-terminal       how is anything shown, and kept plain for a program? How is it copied?
+table          commands, arguments and options
+parsing        reading a line, and its help
+dispatch       running a command, exit codes, errors
+commands       context, search, add, remove
+looking        map, status
+receipts       explain, cite, verify
+stores         stores
+digests        densify, capture
+serving        serve, mcp, add --watch
+evaluating, examining, setup     eval, doctor, config
+opening        the corpus that a command asks, up to date
+places         which store a command means
+configuration  settings and where they come from
+views          results as a person reads them
+terminal       output for a person or a program
 """
 
 import os
@@ -18,14 +27,14 @@ from brimful.surfaces.cli.dispatch import guarded
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code; no outcome but a bug shows a traceback."""
+    """Run a command and return its exit code; only a bug shows a traceback."""
     return guarded(sys.argv[1:] if arguments is None else arguments)
 
 
 def run() -> None:
     """The entry point of the installed program."""
     warnings.formatwarning = lambda message, *_, **__: f"brimful: {message}\n"
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # NumPy's threads sleep at once where they have nothing to do
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # NumPy's threads sleep at once when they have nothing to do
     try:
         code = main()
     except Exception:  # noqa: BLE001  (Python's own exit code for a bug is 1, which here means "nothing found")

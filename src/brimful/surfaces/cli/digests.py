@@ -1,4 +1,4 @@
-"""What does a person condense? A text, through a model or without one; once, or to keep."""
+"""Condensing a text: `densify` prints its digest, `capture` stores both."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ from brimful.errors import InputError, StoreError, outcome_of
 from brimful.settings import DensifySettings, condensing
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
-from brimful.surfaces.cli.configuration import cache_folder, store_to_ask, store_to_fill
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL
-from brimful.surfaces.cli.terminal import copy as put_on_clipboard
-from brimful.surfaces.cli.terminal import give, one_line, progress, say, say_copied, show
+from brimful.surfaces.cli.places import cache_folder, store_to_ask, store_to_fill
+from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
 
 _MEMORY_NAME = "digests.db"
 _JOINT = b"\n\n"
@@ -43,12 +42,11 @@ def densify(
     limit: int | None,
     memory: str | None,
     set: str | None,  # noqa: A002
-    copy: bool,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Condense a text, cite, count."""
+    """Condense a text and print the digest."""
     if budget is not None and budget < 1:
         raise InputError(f"a budget of {budget} tokens holds nothing; give at least 1")
     settings = condensing(set or "", target_tokens=target if target is not None else budget)
@@ -56,21 +54,18 @@ def densify(
     document = _document(file)
     if dry_run:
         return _forecast(document, chosen, settings, as_json=as_json)
-    kept = None if isinstance(chosen, ExtractiveModel) else _memory(memory)
+    answers = None if isinstance(chosen, ExtractiveModel) else _memory(memory)
     try:
-        with _shown() as advance:
-            digest = condense(document, chosen, settings=settings, memory=kept, progress=advance)
+        with _progress() as advance:
+            digest = condense(document, chosen, settings=settings, memory=answers, progress=advance)
     finally:
-        if kept is not None:
-            kept.close()
+        if answers is not None:
+            answers.close()
     if budget is not None:
         digest = fit_digest(digest, budget, counter=chosen.counter)
-    text = records.as_json(records.digest_record(digest)) if as_json else f"{digest.text}\n"
-    give(text)
-    by = put_on_clipboard(text) if copy else None
+    give(records.as_json(records.digest_record(digest)) if as_json else f"{digest.text}\n")
     if not quiet:
         views.show_digest(digest, document)
-        say_copied(by)
     return FOUND if digest.is_complete else PARTIAL
 
 
@@ -78,6 +73,8 @@ def capture(
     *,
     file: str,
     name: str | None,
+    listed: bool,
+    retry: str | None,
     model: str,
     set: str | None,  # noqa: A002
     store: str | None,
@@ -85,66 +82,67 @@ def capture(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Write a text down, condense it, store the digest."""
+    """Store a text and its digest; or list the captures, or try one again."""
     settings = condensing(set or "")
+    if listed or retry is not None:
+        return _captures(retry, settings, store, as_json=as_json)
     chosen = model_for(model)
     document = _document(file)
     if dry_run:
         return _forecast(document, chosen, settings, as_json=as_json)
     name = name or (None if file == "-" else document.path)
-    with open_store(store_to_fill(store, ["."], adding=True)) as engine, _shown() as advance:
+    with open_store(store_to_fill(store, ["."], adding=True)) as engine, _progress() as advance:
         text = document.content.decode()
-        made = engine.capture(text, name=name, model=chosen, settings=settings, progress=advance)
+        new = engine.capture(text, name=name, model=chosen, settings=settings, progress=advance)
     if as_json:
-        give(records.as_json(records.capture_record(made)))
+        give(records.as_json(records.capture_record(new)))
     else:
-        show(views.captured({"captures": [records.capture_record(made)]}))
-        if made.status == "failed" and not quiet:
-            say(f"the text is kept; try again: brimful captures --retry {one_line(made.name)}")
-    return _exit(made)
+        show(views.captured({"captures": [records.capture_record(new)]}))
+        if new.status == "failed" and not quiet:
+            say(f"the text is kept; try again: brimful capture --retry {one_line(new.name)}")
+    return _exit(new)
 
 
-def captures(*, retry: str | None, set: str | None, store: str | None, as_json: bool) -> int:  # noqa: A002
-    """What was captured, or one of them tried again."""
+def _captures(retry: str | None, settings: DensifySettings, store: str | None, *, as_json: bool) -> int:
     with open_store(store_to_ask(store)) as engine:
-        found = engine.captures() if retry is None else [engine.retry_capture(retry, settings=condensing(set or ""))]
-    record: dict[str, object] = {"captures": [records.capture_record(each) for each in found]}
+        captures = engine.captures() if retry is None else [engine.retry_capture(retry, settings=settings)]
+    record: dict[str, object] = {"captures": [records.capture_record(capture) for capture in captures]}
     show(records.as_json(record) if as_json else views.captured(record))
     if retry is not None:
-        return _exit(found[0])
-    return FOUND if found else NOTHING
+        return _exit(captures[0])
+    return FOUND if captures else NOTHING
 
 
 def _forecast(document: Document, model: Model, settings: DensifySettings, *, as_json: bool) -> int:
-    """What it would cost; no model is asked."""
+    """Show what condensing would cost; no model is called."""
     record = {**asdict(forecast(document, model, settings=settings)), "dry_run": True}
     show(records.as_json(record) if as_json else views.forecast(record))
     return FOUND
 
 
-def _exit(made: Capture) -> int:
-    return FOUND if made.status == "done" else outcome_of(made.message.partition(":")[0]).exit
+def _exit(capture: Capture) -> int:
+    return FOUND if capture.status == "done" else outcome_of(capture.message.partition(":")[0]).exit
 
 
 def _document(file: str) -> Document:
-    """The text to condense, converted as `add` would; several documents of one file stand one after the other."""
+    """The text to condense, converted as `add` would; several documents of a file are joined in their order."""
     path = "stdin" if file == "-" else Path(file).name
     try:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).expanduser().read_bytes()
     except OSError as error:
         raise InputError(f"{file!r} can't be read ({error.strerror}); check the path") from error
-    found = load(path, raw)
-    parts = [each for each in found if not isinstance(each, Skipped)]
-    for each in found:
-        if isinstance(each, Skipped):
-            raise InputError(f"{file!r} has no text to condense: {each.reason.replace('_', ' ')}; {each.detail}")
+    parts = []
+    for part in load(path, raw):
+        if isinstance(part, Skipped):
+            raise InputError(f"{file!r} has no text to condense: {part.reason.replace('_', ' ')}; {part.detail}")
+        parts.append(part)
     if not parts:
         raise InputError(f"{file!r} has no text to condense")
-    return Document(path, _JOINT.join(each.content for each in parts), kind=parts[0].kind, language=parts[0].language)
+    return Document(path, _JOINT.join(part.content for part in parts), kind=parts[0].kind, language=parts[0].language)
 
 
 def _memory(file: str | None) -> Memory:
-    """The answers so far: in the file that is named, or in the user's cache."""
+    """Earlier answers of models, in a file or in the user's cache."""
     if file is not None:
         return Memory(Path(file))
     folder = cache_folder()
@@ -157,7 +155,7 @@ def _memory(file: str | None) -> Memory:
 
 
 @contextmanager
-def _shown() -> Iterator[Callable[[Progress], None] | None]:
-    """Progress on a terminal, nothing elsewhere."""
+def _progress() -> Iterator[Callable[[Progress], None] | None]:
+    """Progress on a terminal, none elsewhere."""
     with progress("condensing") as advance:
-        yield None if advance is None else lambda now: advance(f"{now.stage} {now.done} of {now.total}")
+        yield None if advance is None else lambda now: advance(now.stage, now.done, now.total)

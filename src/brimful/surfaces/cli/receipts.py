@@ -1,4 +1,4 @@
-"""Is everything as a receipt says, why is each window in, and does an answer's every quotation stand?"""
+"""Checking: `verify` a receipt, `explain` a context, `cite` a place or check an answer."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from brimful.receipts.receipt import Receipt
 from brimful.settings import FORMATS, FormatName
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
-from brimful.surfaces.cli.commands import ask_of, asked, corpus_of, exit_for
-from brimful.surfaces.cli.configuration import store_to_ask
+from brimful.surfaces.cli.commands import ask_of, question_text
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL
+from brimful.surfaces.cli.opening import asked_corpus
+from brimful.surfaces.cli.places import store_to_ask
 from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
-
-# ---- receipts: Is everything as a receipt says, and why is each window in?
 
 _MOST_BYTES = 256 << 20
 _LONGEST_NAME = 1_000
+_GOOD = ("stands", "shown")
+_LONGEST_QUOTATION = 70
 
 
 def verify(
@@ -42,7 +43,7 @@ def verify(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Check a receipt by itself, and against the text, the files or the store that are named."""
+    """Check a receipt, and compare it with the text, the files or the store that are named."""
     if files is not None and store is not None:
         raise InputError("a receipt is compared with --files or with --store, one at a time")
     if replay and store is None:
@@ -51,33 +52,33 @@ def verify(
     shown = None if text is None else _decoded(Path(text))
     if files is not None:
         folder, label = _folder(files)
-        found, against = check_files(cited, folder, text=shown, label=label), "files"
+        findings, against = check_files(cited, folder, text=shown, label=label), "files"
     elif store is not None:
         with open_store(store_to_ask(store)) as engine:
-            found, against = engine.verify(cited, text=shown, replay=replay), "store"
+            findings, against = engine.verify(cited, text=shown, replay=replay), "store"
     else:
-        found, against = check(cited, text=shown), "itself" if text is None else "text"
+        findings, against = check(cited, text=shown), "itself" if text is None else "text"
     if as_json:
-        show(records.as_json(records.findings_record(cited, found, against=against)))
-    elif found:
-        show(views.findings(found))
+        show(records.as_json(records.findings_record(cited, findings, against=against)))
+    elif findings:
+        show("".join(f"{one_line(str(finding))}\n" for finding in findings))
     elif against in ("itself", "text"):
         show(views.only_itself(len(cited.windows), len(cited.documents), with_text=text is not None))
     else:
-        digests = 0 if found.verified else len(cited.digests)
+        digests = 0 if findings.verified else len(cited.digests)
         show(views.verified(len(cited.windows), len(cited.documents), against=against, digests=digests))
     if not quiet and not as_json:
-        for each in found.compared:
-            say(f"compared: {one_line(each)}")
-        for each in found.not_checked:
-            say(tint("warn", f"not checked: {one_line(each)}"))
+        for part in findings.compared:
+            say(f"compared: {one_line(part)}")
+        for part in findings.not_checked:
+            say(tint("warn", f"not checked: {one_line(part)}"))
         if against in ("itself", "text"):
             say(tint("warn", "Nothing that it cites was read: give --files FOLDER (what was read) or --store FILE."))
-    return _exit(found)
+    return _exit(findings)
 
 
 def _folder(files: str) -> tuple[Path, str | None]:
-    """FOLDER, or NAME=FOLDER for one that was added under a name."""
+    """A folder and its label, from FOLDER or NAME=FOLDER."""
     label, equals, folder = files.partition("=")
     return (Path(folder), label) if equals and not Path(files).exists() else (Path(files), None)
 
@@ -88,48 +89,37 @@ def explain(
     paths: Sequence[str],
     ask: Mapping[str, object],
     set: str | None,  # noqa: A002
-    synonyms: str | None,
     store: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Ask a question, or a receipt's own again, and say why each window is in."""
-    chosen = ask_of(ask, set, synonyms)
+    """Ask a question, or that of a receipt again, and show why each window is in."""
+    chosen = ask_of(ask, set)
     cited = _receipt(question)
-    corpus = corpus_of(store, paths)
+    corpus = asked_corpus(store, paths)
     with corpus.engine as engine:
-        why = engine.explain(replace(chosen, question=asked(question)) if cited is None else cited)
+        why = engine.explain(replace(chosen, question=question_text(question)) if cited is None else cited)
         record = records.explanation_record(why)
         if cited is not None:
             record["cited"] = {"receipt": cited.id, "same": record["receipt"] == cited.id}
         show(records.as_json(record) if as_json else views.explanation(record))
         if not quiet:
-            views.show_understood(len(engine.columns.documents), why.context)
+            views.show_understood(engine, why.context)
             views.show_skips(corpus.report.skipped)
-    return exit_for(corpus, found=bool(why.context.windows))
-
-
-def _read_receipt(file: str) -> Receipt:
-    """The receipt in a file."""
-    return Receipt.from_json(_read(Path(file)))
-
-
-def read_text(file: str) -> str:
-    """A text of a file, in UTF-8."""
-    return _decoded(Path(file))
+    return corpus.exit_code(found=bool(why.context.windows))
 
 
 def _receipt(question: str) -> Receipt | None:
-    """The receipt in a file of that name, if there is one; a file that is none is a mistake."""
+    """The receipt in a file of this name, None if there is no such file."""
     if question == "-" or "\n" in question or len(question) > _LONGEST_NAME or not Path(question).is_file():
         return None
     return Receipt.from_json(_read(Path(question)))
 
 
-def _exit(found: Findings) -> int:
-    if not found:
-        return FOUND if found.verified else PARTIAL
-    return PARTIAL if all(each.kind == "unchecked" for each in found) else NOTHING
+def _exit(findings: Findings) -> int:
+    if not findings:
+        return FOUND if findings.verified else PARTIAL
+    return PARTIAL if all(finding.kind == "unchecked" for finding in findings) else NOTHING
 
 
 def _read(file: Path) -> bytes:
@@ -148,12 +138,6 @@ def _decoded(file: Path) -> str:
         raise InputError(f"{os.fspath(file)!r} is not UTF-8 at byte {error.start}; contexts always are") from error
 
 
-# ---- citing: Where does a citation lead, and does an answer's every quotation stand?
-
-_GOOD = ("stands", "shown")
-_LONGEST = 70
-
-
 def cite(
     *,
     place: str | None,
@@ -165,7 +149,7 @@ def cite(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Resolve a citation, or check an answer."""
+    """Print what a citation names, or check an answer."""
     if (place is None) == (answer is None):
         raise InputError("cite takes a citation (tea.md:12-30) or --answer FILE, one of the two")
     if place is not None:
@@ -173,29 +157,34 @@ def cite(
     if (receipt is None) == (context is None):
         raise InputError("an answer is checked against --receipt FILE or --context FILE, one of the two")
     assert answer is not None
-    said = asked("-") if answer == "-" else read_text(answer)
+    answer_text = question_text("-") if answer == "-" else _decoded(Path(answer))
     if context is not None:
         form = cast("FormatName", choose(format, FORMATS, what="format"))
-        found = check_answer(said, parse(_payload(read_text(context), form), format=form))
+        checked = check_answer(answer_text, parse(_payload(_decoded(Path(context)), form), format=form))
     else:
         assert receipt is not None
         with open_store(store_to_ask(store)) as engine:
-            found = engine.check_answer(said, _read_receipt(receipt))
-    show(records.as_json(records.checked_record(found)) if as_json else _lines(found))
+            checked = engine.check_answer(answer_text, Receipt.from_json(_read(Path(receipt))))
+    show(records.as_json(records.checked_record(checked)) if as_json else _lines(checked))
     if not quiet and not as_json:
-        _say_sum(found)
-    return FOUND if found.holds else NOTHING
+        quoted = sum(quotation.verdict == "stands" for quotation in checked.quotations)
+        cited = sum(citation.verdict == "shown" for citation in checked.citations)
+        say(
+            f"{quoted} of {len(checked.quotations)} quotations stand, "
+            f"{cited} of {len(checked.citations)} citations are shown in the context"
+        )
+    return FOUND if checked.holds else NOTHING
 
 
 def _payload(text: str, form: FormatName) -> Payload:
-    """A context as it was printed: the text itself, or the JSON of a provider's structure."""
+    """A context as it was printed: a text, or the JSON of a provider's structure."""
     if form not in ("messages", "anthropic", "windows"):
         return text
     try:
-        found: Payload = json.loads(text)
+        payload: Payload = json.loads(text)
     except ValueError as error:
         raise InputError(f"the context is not the JSON that --format {form} prints: {error}") from error
-    return found
+    return payload
 
 
 def _resolved(place: str, store: str | None, *, as_json: bool, quiet: bool) -> int:
@@ -213,29 +202,21 @@ def _resolved(place: str, store: str | None, *, as_json: bool, quiet: bool) -> i
     return FOUND
 
 
-def _lines(found: Checked) -> str:
+def _lines(checked: Checked) -> str:
+    """One line for each quotation and citation: its verdict, where it is, what it says."""
     rows = []
-    for quotation in found.quotations:
+    for quotation in checked.quotations:
         where = ", ".join(map(str, quotation.places[:3])) or "-"
         if quotation.verdict == "elsewhere":
             where += f" (cited as {quotation.cited})"
         rows.append(_row(quotation.verdict, where, f'"{quotation.text}"'))
-    rows += [_row(citation.verdict, str(citation.place), citation.said) for citation in found.citations]
-    rows += [_row("changed", each, "the store has other bytes there now") for each in found.changed]
+    rows += [_row(citation.verdict, str(citation.place), citation.said) for citation in checked.citations]
+    rows += [_row("changed", path, "the store has other bytes there now") for path in checked.changed]
     return "".join(rows)
 
 
-def _row(verdict: str, where: str, said: str) -> str:
+def _row(verdict: str, where: str, text: str) -> str:
     word = tint("good" if verdict in _GOOD else "warn", f"{verdict:<9}", stream=sys.stdout)
-    said = one_line(said)
-    said = said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
-    return f"{word} {one_line(where)}  {said}\n"
-
-
-def _say_sum(found: Checked) -> None:
-    quoted = sum(each.verdict == "stands" for each in found.quotations)
-    cited = sum(each.verdict == "shown" for each in found.citations)
-    say(
-        f"{quoted} of {len(found.quotations)} quotations stand, "
-        f"{cited} of {len(found.citations)} citations are shown in the context"
-    )
+    text = one_line(text)
+    text = text if len(text) <= _LONGEST_QUOTATION else f"{text[: _LONGEST_QUOTATION - 1]}…"
+    return f"{word} {one_line(where)}  {text}\n"

@@ -1,4 +1,4 @@
-"""What keeps running? Servers of the other surfaces, and a store that follows its files."""
+"""Commands that keep running: `serve`, `mcp`, and `add --watch`, which follows files."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from brimful.engine import open as open_store
-from brimful.errors import BrimfulError, InputError, MissingPartError, choose, install
+from brimful.errors import InputError, MissingPartError, choose, install
 from brimful.ingest import Report
 from brimful.ingest.watching import watch_into
 from brimful.store.address import Place
 from brimful.store.opening import opened
 from brimful.surfaces import records
 from brimful.surfaces.access import TOKEN_VARIABLE
-from brimful.surfaces.cli.commands import STDIN, checked_paths, filled, own_roots
-from brimful.surfaces.cli.configuration import store_to_ask, store_to_fill
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING
+from brimful.surfaces.cli.opening import STDIN, check_paths, filled, trusted_roots
+from brimful.surfaces.cli.places import store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import give, one_line, say, show
 from brimful.surfaces.cli.views import changed, show_skips
 
-# ---- serving: How do other surfaces start? The one place of the command line that knows them.
-
 _TRANSPORTS = ("stdio", "http")
+_TICK_SECONDS = 0.2
+Change = tuple[str, Report | Exception]
+"""A folder, and what changed in it or why it is not followed any more."""
 
 
 def serve(
@@ -48,7 +47,7 @@ def serve(
     start = _start_of("http")
     token = _token(token_env)
     place = _place(store, paths, quiet=quiet)
-    with _following(place, store, paths, watch=watch, quiet=quiet):
+    with _followed(place, store, paths, watch=watch, quiet=quiet):
         start(
             place,
             host=host,
@@ -80,20 +79,19 @@ def mcp(
     is_stdio = transport == "stdio"  # whose standard output is the protocol's alone
     ready = _announced(quiet=quiet or is_stdio, as_json=as_json and not is_stdio)
     place = _place(store, paths, quiet=quiet)
-    with _following(place, store, paths, watch=watch, quiet=quiet):
+    with _followed(place, store, paths, watch=watch, quiet=quiet):
         start(place, transport=transport, host=host, port=_port(port), token=token, ready=ready)
     return FOUND
 
 
-def _start_of(surface: str) -> Callable[..., Any]:
-    """A surface's `serve`; what it needs may not be installed."""
+def _start_of(surface: str) -> Callable[..., object]:
+    """A surface's `serve`; its packages may be missing."""
     try:
-        module = import_module(f"brimful.surfaces.{surface}")
+        start: Callable[..., object] = import_module(f"brimful.surfaces.{surface}").serve
     except ModuleNotFoundError as error:
         raise MissingPartError(
             f"{error.name} is not installed, which this command needs; install it: {install()}"
         ) from error
-    start: Callable[..., Any] = module.serve
     return start
 
 
@@ -106,54 +104,6 @@ def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Place:
         if not quiet:
             show_skips(corpus.report.skipped)
         return engine.path
-
-
-@contextmanager
-def _following(place: Place, store: str | None, paths: Sequence[str], *, watch: bool, quiet: bool) -> Iterator[None]:
-    """While a server runs, the store follows the folders that were added to it, each in a thread of its own.
-
-    Where that can't be (no `watchfiles`, a store that may not be written, folders that are not the user's own), the
-    server runs without, and says so.
-    """
-    roots = _to_follow(place, store, paths, quiet=quiet) if watch else []
-    stop = threading.Event()
-    threads = [threading.Thread(target=_follow, args=(place, root, stop), daemon=True) for root in roots]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-
-
-def _to_follow(place: Place, store: str | None, paths: Sequence[str], *, quiet: bool) -> list[str]:
-    """The folders that a store can follow."""
-    why = "" if find_spec("watchfiles") else f"watchfiles is not installed ({install()})"
-    why = why or (
-        "" if not isinstance(place, Path) or os.access(place, os.W_OK) else f"{os.fspath(place)!r} can't be written"
-    )
-    roots: Sequence[str] = [path for path in paths if path != STDIN]
-    if not why and not paths:
-        try:
-            with open_store(place) as engine:
-                roots = own_roots(engine, store)
-        except InputError as error:
-            why = str(error)
-    if why and not quiet:
-        say(f"changes of the folders are not followed: {one_line(why)}")
-    return [] if why else [root for root in roots if Path(root).exists()]
-
-
-def _follow(place: Place, root: str, stop: threading.Event) -> None:
-    """One folder, with a connection of its own; a failure ends the following, not the server."""
-    try:
-        with opened(place) as store:
-            for _ in watch_into(store, root, stop=stop):
-                pass
-    except BrimfulError as error:
-        say(f"changes of {one_line(root)} are not followed any more: {one_line(str(error))}")
 
 
 def _token(variable: str | None) -> str | None:
@@ -171,7 +121,7 @@ def _port(port: int) -> int:
 
 
 def _announced(*, quiet: bool, as_json: bool) -> Callable[[str], None]:
-    """Where to find what was started: for the person, or for the program that started it."""
+    """Print the address of a server, for a person or for the program that started it."""
 
     def announce(address: str) -> None:
         if as_json:
@@ -182,69 +132,87 @@ def _announced(*, quiet: bool, as_json: bool) -> Callable[[str], None]:
     return announce
 
 
-# ---- following: How does a person watch a store follow its files? A line per change, until Ctrl-C.
+@contextmanager
+def _followed(place: Place, store: str | None, paths: Sequence[str], *, watch: bool, quiet: bool) -> Iterator[None]:
+    """Follow the store's folders while a server runs; where that can't be, say why and serve without."""
+    roots = _roots_to_follow(place, store, paths, quiet=quiet) if watch else []
 
-_TICK_SECONDS = 0.2
+    def on_change(change: Change) -> None:
+        root, report = change
+        if isinstance(report, Exception):
+            say(f"changes of {one_line(root)} are not followed any more: {one_line(str(report))}")
+
+    with _following(place, roots, on_change):
+        yield
 
 
-def watch(*, paths: Sequence[str], poll: bool, store: str | None, as_json: bool, quiet: bool) -> int:
-    """Bring the store up to date, then after every change; each place has a thread, and one line at a time is shown."""
-    try:
-        import watchfiles  # noqa: F401
-    except ImportError as error:
-        raise MissingPartError(f"watchfiles is not installed; install it: {install()}") from error
+def _roots_to_follow(place: Place, store: str | None, paths: Sequence[str], *, quiet: bool) -> list[str]:
+    problem = ""
+    roots: Sequence[str] = [path for path in paths if path != STDIN]
+    if isinstance(place, Path) and not os.access(place, os.W_OK):
+        problem = f"{os.fspath(place)!r} can't be written"
+    elif not paths:
+        try:
+            with open_store(place) as engine:
+                roots = trusted_roots(engine, store)
+        except InputError as error:
+            problem = str(error)
+    if problem and not quiet:
+        say(f"changes of the folders are not followed: {one_line(problem)}")
+    return [] if problem else [root for root in roots if Path(root).exists()]
+
+
+def follow(paths: Sequence[str], *, poll: bool, store: str | None, as_json: bool, quiet: bool) -> int:
+    """Bring a store up to date, then again after every change, a line each, until Ctrl-C."""
     if paths:
-        place = store_to_fill(store, checked_paths(paths), adding=True)
+        check_paths(paths)
+        place = store_to_fill(store, paths, adding=True)
     else:
         place = store_to_ask(store)
         with open_store(place) as engine:
-            paths = own_roots(engine, store)
+            paths = trusted_roots(engine, store)
     if not paths:
-        say("nothing was added to this store; name what to watch: brimful watch PATH")
+        say("nothing was added to this store; name what to watch: brimful add PATH --watch")
         return NOTHING
     if not quiet:
         say(f"watching {', '.join(map(one_line, paths))} for {one_line(str(place))}; Ctrl-C stops")
-    news: queue.Queue[tuple[str, Report] | Exception] = queue.Queue()
+    changes: queue.Queue[Change] = queue.Queue()
+    with _following(place, paths, changes.put, poll=poll):
+        while True:
+            try:
+                root, report = changes.get(timeout=_TICK_SECONDS)  # waiting for ever would not notice Ctrl-C everywhere
+            except queue.Empty:
+                continue
+            if isinstance(report, Exception):
+                raise report
+            files = [{"done": done, "path": name} for done, name in report.files]
+            record = {"place": root, **records.report_record(report), "files": files}
+            show(records.as_line(record) if as_json else changed(record))
+            if not quiet:
+                show_skips(report.skipped)
+
+
+@contextmanager
+def _following(
+    place: Place, roots: Sequence[str], on_change: Callable[[Change], None], *, poll: bool = False
+) -> Iterator[None]:
+    """Follow each root in a thread with a connection of its own; `on_change` gets reports and failures."""
     stop = threading.Event()
-    threads = [threading.Thread(target=_follow_place, args=(place, path, poll, stop, news)) for path in paths]
+
+    def follow_root(root: str) -> None:
+        try:
+            with opened(place) as store:
+                for report in watch_into(store, root, stop=stop, poll=poll):
+                    on_change((root, report))
+        except Exception as error:  # noqa: BLE001  (it belongs to the thread that listens)
+            on_change((root, error))
+
+    threads = [threading.Thread(target=follow_root, args=(root,), daemon=True) for root in roots]
     try:
         for thread in threads:
             thread.start()
-        while True:
-            _tell(news, as_json=as_json, quiet=quiet)
+        yield
     finally:
         stop.set()
         for thread in threads:
             thread.join()
-
-
-def _follow_place(
-    place: Place,
-    path: str,
-    poll: bool,  # noqa: FBT001  (a thread's arguments have places, no names)
-    stop: threading.Event,
-    news: queue.Queue[tuple[str, Report] | Exception],
-) -> None:
-    """One place, with a connection of its own; what goes wrong is passed on too."""
-    try:
-        with opened(place) as store:
-            for report in watch_into(store, path, stop=stop, poll=poll):
-                news.put((path, report))
-    except Exception as error:  # noqa: BLE001  (raised again by who asked for it)
-        news.put(error)
-
-
-def _tell(news: queue.Queue[tuple[str, Report] | Exception], *, as_json: bool, quiet: bool) -> None:
-    """Show the next change, if one comes soon; waiting for ever would not notice Ctrl-C everywhere."""
-    try:
-        item = news.get(timeout=_TICK_SECONDS)
-    except queue.Empty:
-        return
-    if isinstance(item, Exception):
-        raise item
-    path, report = item
-    files = [{"done": done, "path": name} for done, name in report.files]
-    record = {"place": path, **records.report_record(report), "files": files}
-    show(records.as_line(record) if as_json else changed(record))
-    if not quiet:
-        show_skips(report.skipped)

@@ -1,16 +1,14 @@
-"""How is anything shown to a person, and kept plain for a program?
+"""Output for a person or a program.
 
-Data goes to standard output, as exact bytes through a pipe; everything else goes to standard error. Colour and motion
-are for terminals only, and for none with NO_COLOR. What comes from documents and file names can't steer a terminal.
+Data goes to stdout, as exact bytes through a pipe; everything else goes to stderr. Colour and motion are for terminals
+only, and for none with NO_COLOR. Text of documents and file names can't steer a terminal.
 """
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -18,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
-from brimful.errors import InputError
 from brimful.text.unseen import INVISIBLE
 
 _CONTROLS = f"\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff{INVISIBLE}"
@@ -38,7 +35,7 @@ def harmless(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""A path or a message on one line, harmless too.
+    r"""A path or a message on one line, with its controls written out.
 
     >>> one_line("a\nb\u202e")
     'a\\nb\\u202e'
@@ -51,12 +48,12 @@ def _written_out(match: re.Match[str]) -> str:
 
 
 def is_plain(stream: TextIO) -> bool:
-    """Whether colour and motion are unwanted there."""
+    """Whether a stream takes neither colour nor motion."""
     return not stream.isatty() or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def width() -> int:
-    """Columns to fill, 80 where nobody knows."""
+    """Columns to fill, 80 where the terminal does not say."""
     return max(min(shutil.get_terminal_size().columns, _WIDEST), 20)
 
 
@@ -67,12 +64,12 @@ def tint(style: str, text: str, *, stream: TextIO | None = None) -> str:
 
 
 def say(text: str = "") -> None:
-    """A line for the person, never mixed with the data; a text that is harmless already."""
+    """Print a line for the person on stderr; the text is harmless already."""
     _write(sys.stderr, text + "\n")
 
 
 def give(text: str) -> None:
-    """The data: its exact bytes through a pipe, made harmless on a terminal."""
+    """Print data on stdout: exact bytes through a pipe, made harmless on a terminal."""
     if sys.stdout.isatty():
         _write(sys.stdout, harmless(text) + ("" if text.endswith("\n") or not text else "\n"))
         sys.stdout.flush()
@@ -83,7 +80,7 @@ def give(text: str) -> None:
 
 
 def show(text: str) -> None:
-    """Lines made here for standard output: harmless already, and perhaps in colour."""
+    """Print lines for stdout that are harmless already, and perhaps in colour."""
     if sys.stdout.isatty():
         _write(sys.stdout, text)
         sys.stdout.flush()
@@ -109,10 +106,7 @@ def shortened(text: str, room: int) -> str:
 
 
 def shown_place(path: str, where: str, room: int, *, stream: TextIO) -> str:
-    """A path and a place in it; on a terminal cut to so many columns, since the end of a path tells files apart.
-
-    Whoever reads a pipe or a file gets all of it.
-    """
+    """A path and a place in it, cut to `room` columns on a terminal; the end of a path tells files apart."""
     if not stream.isatty() or len(path) + len(where) <= room:
         return path + where
     where = where if len(where) <= room // 2 else f"{where[: room // 2 - 1]}…"
@@ -120,7 +114,7 @@ def shown_place(path: str, where: str, room: int, *, stream: TextIO) -> str:
 
 
 def bar(parts: Sequence[tuple[str, int, str]], room: int) -> str:
-    """Shares of a whole as one line: (style, amount, mark) each; every amount above zero gets a cell if there is room.
+    """Shares of a total as one line of (style, amount, mark); every amount above zero gets a cell if there is room.
 
     >>> bar([("good", 6, "#"), ("warn", 1, "="), ("faint", 3, ".")], 10)
     '######=...'
@@ -139,103 +133,58 @@ _SHOWN_SECONDS = 0.1
 _TICK_SECONDS = 1.0
 
 
-@contextmanager
-def progress(task: str) -> Iterator[Callable[[str], None] | None]:
-    """Something to call with the name of each file; on a terminal it shows them, and leaves nothing behind.
+Advance = Callable[[str, int, int], None]
+"""Shows progress: the name of what is done, how many are done, and of how many (0: unknown)."""
 
-    Files come in batches of many: in between the clock goes on, so that nobody takes it for stuck.
+
+@contextmanager
+def progress(task: str) -> Iterator[Advance | None]:
+    """Show progress with the time left on a terminal, and leave nothing there; None elsewhere.
+
+    Files come in batches: in between the clock goes on, so that nobody takes it for stuck.
     """
     if is_plain(sys.stderr):
         yield None
         return
-    began = shown = time.monotonic()
-    count, last = 0, ""
-    is_done, drawing = threading.Event(), threading.Lock()
+    began = drawn = time.monotonic()
+    name, done, total = "", 0, 0
+    is_over, drawing = threading.Event(), threading.Lock()
 
-    def put() -> None:
-        minutes, seconds = divmod(int(time.monotonic() - began), 60)
-        number = f" {count:,}" if count else ""
-        line = shortened(f"{task}{number} {minutes}:{seconds:02}", width() - 1)
-        name = shortened(one_line(last), min(30, width() - len(line) - 2))
+    def draw() -> None:
+        seconds = time.monotonic() - began
+        count = f" {done:,} of {total:,}" if total else f" {done:,}" if done else ""
+        left = f", {_clock(seconds * (total - done) / done)} left" if 0 < done < total else ""
+        line = shortened(f"{task}{count} {_clock(seconds)}{left}", width() - 1)
+        last = shortened(one_line(name), min(30, width() - len(line) - 2))
         with drawing:
-            if not is_done.is_set():
-                sys.stderr.write(f"\r\x1b[2K{line} {tint('faint', name)}" if name else f"\r\x1b[2K{line}")
+            if not is_over.is_set():
+                sys.stderr.write(f"\r\x1b[2K{line} {tint('faint', last)}" if last else f"\r\x1b[2K{line}")
                 sys.stderr.flush()
 
     def tick() -> None:
-        while not is_done.wait(_TICK_SECONDS):
-            put()
+        while not is_over.wait(_TICK_SECONDS):
+            draw()
 
-    def advance(name: str) -> None:
-        nonlocal count, shown, last
-        count, last = count + 1, name
-        if time.monotonic() - shown >= _SHOWN_SECONDS:  # more often is seen by nobody, and takes longer than the work
-            shown = time.monotonic()
-            put()
+    def advance(current: str, count: int, of: int) -> None:
+        nonlocal name, done, total, drawn
+        name, done, total = current, count, of
+        if time.monotonic() - drawn >= _SHOWN_SECONDS:  # drawing more often would take longer than the work
+            drawn = time.monotonic()
+            draw()
 
-    put()
+    draw()
     clock = threading.Thread(target=tick, name="brimful-progress", daemon=True)
     clock.start()
     try:
         yield advance
     finally:
         with drawing:
-            is_done.set()
+            is_over.set()
             sys.stderr.write("\r\x1b[2K")
             sys.stderr.flush()
         clock.join()
 
 
-# ---- clipboard: How does a text get on the clipboard? With the system's own program, or through the terminal itself
-# (OSC 52).
-
-_PROGRAMS = (
-    ("pbcopy", ()),
-    ("wl-copy", ()),
-    ("xclip", ("-selection", "clipboard")),
-    ("xsel", ("--clipboard", "--input")),
-    ("clip.exe", ()),
-)
-_NEEDS_DISPLAY = {"wl-copy": "WAYLAND_DISPLAY", "xclip": "DISPLAY", "xsel": "DISPLAY"}
-_MOST_BYTES = 74_994  # what xterm, tmux and others take at once, before base64
-_SECONDS = 10
-
-
-def copy(text: str) -> str:
-    """Put a text on the clipboard; returns what did it."""
-    for program, options in _PROGRAMS:
-        needs = _NEEDS_DISPLAY.get(program)
-        found = shutil.which(program) if needs is None or os.environ.get(needs) else None
-        if found is not None:
-            _run([found, *options], text)
-            return program
-    if not sys.stderr.isatty():
-        names = ", ".join(program for program, _ in _PROGRAMS)
-        raise InputError(f"--copy finds no clipboard here: none of {names}, and no terminal; leave it out, or pipe")
-    data = text.encode("utf-8", "surrogateescape")
-    if len(data) > _MOST_BYTES:
-        raise InputError(f"a terminal's clipboard takes {_MOST_BYTES:,} bytes and this is {len(data):,}; install xclip")
-    sys.stderr.write(f"\033]52;c;{base64.b64encode(data).decode()}\a")
-    sys.stderr.flush()
-    return "the terminal"
-
-
-def say_copied(by: str | None) -> None:
-    """What put a text on the clipboard, if anything did."""
-    if by is not None:
-        say(f"copied to the clipboard by {by}")
-
-
-def _run(command: list[str], text: str) -> None:
-    try:
-        # xclip and wl-copy stay in the background to serve the text, so nothing waits for their output.
-        subprocess.run(  # noqa: S603  (a fixed program, the text goes through its standard input)
-            command,
-            input=text.encode("utf-8", "surrogateescape"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=True,
-            timeout=_SECONDS,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise InputError(f"{command[0]} could not take the text ({error}); leave --copy out, or pipe") from error
+def _clock(seconds: float) -> str:
+    """Minutes and seconds, as in 2:05."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

@@ -1,0 +1,270 @@
+"""`brimful stores`: list, delete, erase, rebuild, warm and copy stores, and SQL for PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+
+from brimful.densify.memory import copy_answers
+from brimful.engine import open as open_store
+from brimful.errors import USAGE, BrimfulError, InputError, choose
+from brimful.store.address import Address, Place, is_address
+from brimful.store.format import is_store
+from brimful.store.opening import opened
+from brimful.store.opening import rebuild as rebuild_store
+from brimful.store.upkeep import copy as copy_store
+from brimful.surfaces import records
+from brimful.surfaces.cli.dispatch import FOUND, NOTHING
+from brimful.surfaces.cli.opening import asked_corpus
+from brimful.surfaces.cli.places import STORE_NAME, cache_folder, named_store, store_to_ask, store_to_fill
+from brimful.surfaces.cli.terminal import one_line, progress, say, show
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The arguments and options of `brimful stores ACTION`."""
+
+    action: str
+    places: Sequence[str]
+    delete: bool
+    role: str | None
+    readers: str | None
+    yes: bool
+    store: str | None
+    dry_run: bool
+    as_json: bool
+    quiet: bool
+
+    def show(self, record: Mapping[str, object], text: str) -> None:
+        show(records.as_json(record) if self.as_json else text)
+
+    def one_place(self) -> Place:
+        """The one store that is meant: a store, the store of a folder that was asked, or that of --store."""
+        if len(self.places) > 1:
+            raise InputError(f"brimful stores {self.action} takes one folder or store, got {len(self.places)}")
+        if not self.places:
+            return store_to_ask(self.store)
+        name = self.places[0]
+        place = named_store(name)
+        is_named = isinstance(place, Address) or is_store(place) or (place.is_file() and place.name != STORE_NAME)
+        return place if is_named else store_to_ask(None, self.places)
+
+
+def stores(
+    *,
+    action: str,
+    places: Sequence[str],
+    delete: bool,
+    role: str | None,
+    readers: str | None,
+    yes: bool,
+    store: str | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Do one of the actions."""
+    work = _ACTIONS[choose(action, _ACTIONS, what="action")]
+    return work(_Line(action, places, delete, role, readers, yes, store, dry_run, as_json, quiet))
+
+
+# The stores of the cache
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedStore:
+    """A store of the cache: its folder, the places that were added to it, and whether any of them is still there."""
+
+    folder: Path
+    places: tuple[str, ...]
+    documents: int
+    size_bytes: int
+    problem: str = ""
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether a place that it was made from is still there; a store that can't be read is kept."""
+        return bool(self.problem) or any(Path(place).exists() for place in self.places)
+
+    def record(self) -> dict[str, object]:
+        return {
+            "store": os.fspath(self.folder / STORE_NAME),
+            "places": list(self.places),
+            "documents": self.documents,
+            "bytes": self.size_bytes,
+            "needed": self.is_needed,
+            "problem": self.problem or None,
+        }
+
+    def line(self) -> str:
+        where = ", ".join(one_line(place) for place in self.places) or one_line(self.problem) or "texts alone"
+        gone = "" if self.is_needed else "  (gone)"
+        noun = "document " if self.documents == 1 else "documents"
+        return (
+            f"{self.size_bytes:>13,} bytes  {self.documents:>7,} {noun}  {where}{gone}  {one_line(self.folder.name)}\n"
+        )
+
+
+def _list(line: _Line) -> int:
+    """List the stores of the cache; `prune` deletes the ones whose folders are gone."""
+    cached = [_cached_store(folder) for folder in _store_folders(cache_folder())]
+    is_pruning = line.action == "prune"
+    gone = [store for store in cached if not store.is_needed] if is_pruning else []
+    if not line.dry_run:
+        for store in gone:
+            shutil.rmtree(store.folder)
+    listed = [store.record() for store in cached]
+    line.show(
+        {"cache": str(cache_folder()), "stores": listed, "dry_run": line.dry_run},
+        "".join(store.line() for store in (gone if is_pruning else cached)),
+    )
+    if is_pruning and not line.as_json:
+        verb = "would be deleted" if line.dry_run else "deleted"
+        say(f"{len(gone)} of {len(cached)} stores {verb}, {sum(store.size_bytes for store in gone):,} bytes")
+    return FOUND if cached else NOTHING
+
+
+def _store_folders(cache: Path) -> list[Path]:
+    folders = sorted(cache.iterdir()) if cache.is_dir() else []
+    return [folder for folder in folders if not folder.is_symlink() and (folder / STORE_NAME).is_file()]
+
+
+def _cached_store(folder: Path) -> _CachedStore:
+    size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+    try:
+        with open_store(folder / STORE_NAME) as engine:
+            return _CachedStore(folder, tuple(engine.roots), len(engine.columns.documents), size)
+    except BrimfulError as error:
+        return _CachedStore(folder, (), 0, size, str(error))
+
+
+# One store
+
+
+def _erase(line: _Line) -> int:
+    """`rm` deletes a store; `purge` leaves no byte of what was removed or replaced in it."""
+    place, is_deleted = line.one_place(), line.action == "rm"
+    with open_store(place) as engine:  # refuses anything but a store
+        documents, before = len(engine.columns.documents), engine.size_bytes
+    name = one_line(str(place))
+    record: dict[str, object] = {"store": str(place), "deleted": is_deleted, "bytes_before": before}
+    if line.dry_run:
+        what = f"the whole store with {documents:,} documents" if is_deleted else "what was removed or replaced"
+        line.show({**record, "dry_run": True}, f"{name}: would erase {what}; {before:,} bytes now\n")
+        return FOUND
+    what = f"Delete the store {name}" if is_deleted else f"Erase what was removed or replaced from {name}"
+    if not line.yes and not _confirmed(f"{what}? The documents' own files are not touched."):
+        return USAGE
+    if is_deleted and isinstance(place, Address):
+        raise InputError(f"{place} is on a server; an administrator deletes a corpus there (docs/postgres.md)")
+    with open_store(place) as engine:
+        engine.purge()
+        after = 0 if is_deleted else engine.size_bytes
+    if is_deleted and isinstance(place, Path):
+        for part in (place, *sorted(place.parent.glob(f"{escape(place.name)}-*"))):
+            part.unlink(missing_ok=True)
+        if place.parent.parent == cache_folder() and not any(place.parent.iterdir()):
+            place.parent.rmdir()
+    line.show({**record, "bytes_after": after}, f"{name}: {before:,} bytes before, {after:,} now\n")
+    return FOUND
+
+
+def _confirmed(question: str) -> bool:
+    if not sys.stdin.isatty():
+        say(f"{question} Nobody can be asked here: add --yes.")
+        return False
+    say(f"{question} [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _rebuild(line: _Line) -> int:
+    """Index a store's own text again."""
+    place = line.one_place()
+    rebuild_store(place)
+    with open_store(place) as engine:
+        count, root = len(engine.columns.documents), engine.root
+    record = {"store": str(place), "documents": count, "root": root}
+    line.show(record, f"{one_line(str(place))}: {count:,} documents indexed again\n")
+    return FOUND
+
+
+def _warm(line: _Line) -> int:
+    """Embed every passage of a store now."""
+    corpus = asked_corpus(line.store, line.places)
+    with corpus.engine as engine, progress("embedding") as advance:
+        show_progress = None if advance is None or line.quiet else lambda done, total: advance("", done, total)
+        count, name = engine.warm(progress=show_progress), engine.reader
+    if line.as_json:
+        show(records.as_json({"store": str(engine.path), "model": name, "units": count}))
+    elif not line.quiet:
+        say(f"{count:,} units read by {name}")
+    return corpus.exit_code(found=bool(count))
+
+
+def _copy(line: _Line) -> int:
+    """Copy a store to another, a file or a server's; a copy that was broken off goes on where it ended."""
+    if len(line.places) != 2:
+        raise InputError("copy takes two stores: brimful stores copy FROM TO")
+    source, target = store_to_ask(line.places[0]), store_to_fill(line.places[1], (), adding=False)
+    if str(source) == str(target):
+        raise InputError(f"{one_line(str(source))} can't be copied to itself; name another store")
+    with opened(source) as one, opened(target) as two, progress("copying") as advance:
+        show_progress = None if advance is None or line.quiet else lambda path: advance(path, 0, 0)
+        done = copy_store(one, two, delete=line.delete, progress=show_progress)
+        answers = copy_answers(one, two)
+    line.show(
+        {"source": str(source), "target": str(target), **done._asdict(), "answers": answers},
+        f"{done.copied:,} documents copied, {done.unchanged:,} were there, {done.deleted:,} deleted; "
+        f"{answers:,} answers of models and captures copied; root {done.root}\n",
+    )
+    return FOUND if done.copied + done.unchanged else NOTHING
+
+
+# PostgreSQL
+
+
+def _corpus_on_server(line: _Line) -> Address:
+    name = line.places[0] if line.places else line.store or ""
+    if not is_address(name):
+        raise InputError("name a corpus on a server: --store postgresql://USER@HOST/DATABASE?corpus=NAME")
+    return Address.of(name)
+
+
+def _terms(line: _Line) -> int:
+    """Fill the table of terms, which people look into with SQL."""
+    from brimful.store.postgres.store import list_terms
+
+    place = _corpus_on_server(line)
+    count = list_terms(place)
+    line.show({"store": str(place), "terms": count}, f"{count:,} terms listed\n")
+    return FOUND if count else NOTHING
+
+
+def _roles(line: _Line) -> int:
+    """Print the statements that let a role use one corpus and nothing else."""
+    from brimful.store.postgres.layout import roles
+
+    place = _corpus_on_server(line)
+    if line.role is None:
+        raise InputError("name the role that may use the corpus: brimful stores roles --role NAME")
+    script = roles(place.schema, place.corpus, line.role, readers=line.readers)
+    line.show({"store": str(place), "sql": script}, script)
+    return FOUND
+
+
+_ACTIONS: Mapping[str, Callable[[_Line], int]] = {
+    "list": _list,
+    "rm": _erase,
+    "prune": _list,
+    "purge": _erase,
+    "rebuild": _rebuild,
+    "warm": _warm,
+    "copy": _copy,
+    "roles": _roles,
+    "terms": _terms,
+}
