@@ -64,7 +64,7 @@ def context(
     if question == STDIN in paths:
         raise InputError("the question and a source can't both be read from standard input; give one of them otherwise")
     chosen = replace(chosen, question=question_text(question))
-    corpus = asked_corpus(store, paths, source_settings(allow, include, exclude))
+    corpus = asked_corpus(store, paths, _source_settings(allow, include, exclude))
     with corpus.engine as engine:
         answer = engine.context(chosen)
         if receipt is not None:
@@ -158,7 +158,7 @@ def add(
     """Bring files and folders into a store, or everything in it up to date."""
     if label is not None and (len(paths) != 1 or STDIN in paths):
         raise InputError(f"--as {label} names one folder; add it by itself: brimful add FOLDER --as {label}")
-    settings = source_settings(allow, include, exclude)
+    settings = _source_settings(allow, include, exclude)
     if dry_run:
         return _preview(store, paths, label=label, settings=settings, as_json=as_json, quiet=quiet)
     if watch:
@@ -247,7 +247,7 @@ def ask_of(choices: Mapping[str, object], more: str | None) -> Ask:
     return ask
 
 
-def source_settings(allow: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> SourceSettings:
+def _source_settings(allow: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> SourceSettings:
     """Which files of a folder are read; unknown reasons of `allow` are refused there, with close names."""
     return SourceSettings(allow=allow, exclude=tuple(exclude), include=tuple(include))  # type: ignore[arg-type]
 

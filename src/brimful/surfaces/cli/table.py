@@ -14,7 +14,7 @@ from brimful.settings import ASKED
 PREFIX = "BRIMFUL_"
 ABOUT = "Find the passages that answer a question and fill a language model's context with them, never over its budget."
 EXITS = "Exit codes: 0 found, 1 nothing found, 2 usage, 3 partial, 4 provider, 5 storage."
-GROUPS = WRITTEN, NARROWED, OPTIONS = "What is written", "Which documents may answer", "Options"
+GROUPS = WRITTEN, _NARROWED, OPTIONS = "What is written", "Which documents may answer", "Options"
 _SHORT = {"budget": "-b", "model": "-m"}
 _FOR_CONTEXT = (
     *("budget", "model", "format", "fill", "with_question", "map_percent", "densify", "anyway", "repair"),
@@ -83,7 +83,7 @@ def _choice(choice: Choice, *, default: object) -> Option:
         (f"--{choice.off or f'no-{name}'}",) if is_switch else (),
         choice.name if choice.is_set else None,
         choice,
-        WRITTEN if choice.is_set else NARROWED,
+        WRITTEN if choice.is_set else _NARROWED,
     )
 
 
@@ -164,7 +164,7 @@ _ALL = (
         (_QUESTION, _PATHS),
         (
             *_choices(_FOR_CONTEXT),
-            *_files(NARROWED),
+            *_files(_NARROWED),
             _value("receipt", "FILE", "Write a receipt, for `brimful verify`."),
             *(_EMBEDDER, _SET, *_ENDS),
         ),

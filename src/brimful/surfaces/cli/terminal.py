@@ -133,12 +133,12 @@ _SHOWN_SECONDS = 0.1
 _TICK_SECONDS = 1.0
 
 
-Advance = Callable[[str, int, int], None]
+_Advance = Callable[[str, int, int], None]
 """Shows progress: the name of what is done, how many are done, and of how many (0: unknown)."""
 
 
 @contextmanager
-def progress(task: str) -> Iterator[Advance | None]:
+def progress(task: str) -> Iterator[_Advance | None]:
     """Show progress with the time left on a terminal, and leave nothing there; None elsewhere.
 
     Files come in batches: in between the clock goes on, so that nobody takes it for stuck.
