@@ -28,7 +28,7 @@ from brimful.windows.waterline import LARGE_TOKENS, RUNNERS_UP, SCRAP_BYTES, wat
 from brimful.windows.window import Cluster, Window
 
 if TYPE_CHECKING:
-    from brimful.neural.named import Reranker
+    from brimful.neural.rerankers import Reranker
 
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average

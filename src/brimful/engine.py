@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from brimful.densify.run import Progress
     from brimful.documents.sources import Found as FoundFile
     from brimful.ingest import Report
-    from brimful.neural.named import Reranker
+    from brimful.neural.rerankers import Reranker
     from brimful.receipts.checking import Findings
     from brimful.settings import DensifySettings
     from brimful.store.snapshot import StoredSnapshot

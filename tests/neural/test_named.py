@@ -14,7 +14,8 @@ import pytest
 from brimful.errors import ChoiceError, EndpointError, MissingPartError, SettingError
 from brimful.neural import bert
 from brimful.neural.embedders import EndpointEmbedder, identity_of
-from brimful.neural.named import EndpointReranker, chosen_embedder, embedder_named, reranker_named
+from brimful.neural.named import chosen_embedder, embedder_named, reranker_named
+from brimful.neural.rerankers import EndpointReranker
 from tests.neural.bert import tiny_bert
 from tests.neural.conftest import Server
 
@@ -198,18 +199,15 @@ def test_a_server_that_fails_midway_is_told_apart(keyed: Server) -> None:
 # ---- rerankers
 
 
-@pytest.mark.parametrize(
-    ("protocol", "field", "score"), [("jina", "documents", "relevance_score"), ("tei", "texts", "score")]
-)
-def test_a_reranking_server_scores_texts(keyed: Server, protocol: Any, field: str, score: str) -> None:
+def test_a_reranking_server_scores_texts(keyed: Server) -> None:
     """Scores come back in the order of the texts, in whole thousandths, whatever order the server answers in."""
 
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
-        rows = [{"index": at, score: len(text) / 7} for at, text in enumerate(body[field])][::-1]
-        return 200, {"results": rows} if protocol == "jina" else rows
+        rows = [{"index": at, "relevance_score": len(text) / 7} for at, text in enumerate(body["documents"])]
+        return 200, {"results": rows[::-1]}
 
     keyed.answer = answer
-    found = EndpointReranker(keyed.url, "m", protocol=protocol)
+    found = EndpointReranker(keyed.url, "m")
     assert found.scores("how long?", ["a", "abc", ""]) == [143, 429, 0]
     assert found.scores("how long?", []) == []
     ((path, key, body),) = keyed.asked

@@ -1,4 +1,4 @@
-"""Which vector does a BERT model on this machine give a text?
+"""The vectors of a BERT model on this machine.
 
 The weights come from the package of the `neural` extra (granite-embedding-30m-english, 8-bit), or from a folder as
 sentence-transformers saves it: `model.safetensors`, `config.json`, `tokenizer.json`. One text is read at a time,
@@ -45,7 +45,7 @@ _Rows = Callable[[NDArray[np.int64]], Floats]
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What is needed to read with a model."""
+    """A model's weights, tokenizer and settings, however they are stored."""
 
     name: str
     tensor: Callable[[str], Floats]  # by BERT's own names, the table of words excepted
@@ -100,7 +100,7 @@ class BertEmbedder:
 
 
 class _Model:
-    """A model that was opened."""
+    """An opened model."""
 
     def __init__(self, parts: _Parts, where: object) -> None:
         import splintr
@@ -112,14 +112,14 @@ class _Model:
             raise MissingPartError(f"{where} is not the encoder of a BERT model: {error}; {_REMEDY}") from error
         self._limit = min(parts.most_tokens, self.encoder.most_tokens)
         self._last = self._tokenizer.encode_ordinary("")[-1:]
-        told = blake3(repr((_READER, parts.layers, self._limit)).encode())
-        told.update(parts.tokenizer)
-        self.name = f"{parts.name}:{told.hexdigest(length=4)}"
+        identity = blake3(repr((_READER, parts.layers, self._limit)).encode())
+        identity.update(parts.tokenizer)
+        self.name = f"{parts.name}:{identity.hexdigest(length=4)}"
 
     def tokens(self, text: str) -> list[int]:
         """The tokens of a text between the model's two marks; marks that the text itself spells are plain text."""
-        found = self._tokenizer.encode_ordinary(text.encode("utf-8", "replace").decode())
-        return found if len(found) <= self._limit else [*found[: self._limit - len(self._last)], *self._last]
+        tokens = self._tokenizer.encode_ordinary(text.encode("utf-8", "replace").decode())
+        return tokens if len(tokens) <= self._limit else [*tokens[: self._limit - len(self._last)], *self._last]
 
     def vector(self, text: str) -> Floats:
         """The direction in which a text points."""
@@ -138,10 +138,10 @@ def is_installed() -> bool:
 
 def _packed() -> _Parts:
     """The model of the `neural` extra: a file of JSON, a tokenizer and 8-bit weights, checked against its digest."""
-    found = importlib.util.find_spec(PACKAGE)
-    if found is None or not found.origin:
+    package = importlib.util.find_spec(PACKAGE)
+    if package is None or not package.origin:
         raise MissingPartError(f"no model is installed; {_INSTALL}")
-    path = Path(found.origin).parent / _PACK
+    path = Path(package.origin).parent / _PACK
     raw = _mapped(path, remedy=_INSTALL)
     if raw[:8] != _PACK_MAGIC or blake3(raw).hexdigest() != _PACK_DIGEST:
         raise MissingPartError(f"{path} is not the model that this version reads; {_INSTALL}")
@@ -169,8 +169,8 @@ def _packed() -> _Parts:
 
     def tensor(name: str) -> Floats:
         table, first, last = _in_pack(name, width)
-        found = rows(table, slice(first, last))
-        return found[arch["position_offset"] :] if table == "pos_emb" else found
+        content = rows(table, slice(first, last))
+        return content[arch["position_offset"] :] if table == "pos_emb" else content
 
     layers = Layers(arch["layers"], arch["heads"], arch["layer_norm_eps"], header["meta"]["pooling"] == "cls")
     most = min(header["meta"]["max_length"], _MOST_TOKENS)
@@ -191,7 +191,7 @@ _HEADS = ("query", "key", "value")
 
 
 def _in_pack(name: str, width: int) -> tuple[str, int, int | None]:
-    """What a pack calls a tensor of BERT, and which of its rows it is: queries, keys and values are one table there.
+    """A pack's name for a tensor of BERT, and its rows there: queries, keys and values are one table.
 
     >>> _in_pack("encoder.layer.2.attention.self.key.bias", 384)
     ('l2.qkv.b', 384, 768)
@@ -257,10 +257,10 @@ def _json(path: Path, instead: Mapping[str, Any] | None = None) -> Mapping[str, 
     if instead is not None and not path.is_file():
         return instead
     try:
-        found = json.loads(bytes(_mapped(path, remedy=_REMEDY)))
+        content = json.loads(bytes(_mapped(path, remedy=_REMEDY)))
     except ValueError as error:
         raise MissingPartError(f"{path} is not JSON; bring the model there again") from error
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _mapped(path: Path, *, remedy: str) -> memoryview:

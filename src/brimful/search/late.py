@@ -16,12 +16,12 @@ import numpy as np
 from brimful.errors import EndpointError
 from brimful.index.segments import Numbers
 from brimful.index.vectors import Bytes, cosines, quantise, text_key
-from brimful.neural.embedders import Embedder
+from brimful.neural.embedders import Embedder, embed_distinct
 from brimful.search.columns import CorpusColumns, Ids
 from brimful.search.field import Field, taken
 
 if TYPE_CHECKING:
-    from brimful.neural.named import Reranker
+    from brimful.neural.rerankers import Reranker
 
 READ_UNITS: Final = 600
 """Units that a model reads for a question: the best by words."""
@@ -93,7 +93,7 @@ class LateEncoder:
         rows, missing = known.rows, known.missing.tolist()
         for first in range(0, len(missing), _BATCH):
             places = missing[first : first + _BATCH]
-            rows[places] = quantise(self._embedder.embed([texts[at] for at in places]))
+            rows[places] = quantise(embed_distinct(self._embedder, [texts[at] for at in places]))
             self._memory.remember_vectors(self.name, [keys[at] for at in places], rows[places])
         return rows, len(missing)
 
