@@ -1,7 +1,7 @@
 """Write docs/conformance.md from the marks on the tests; a test compares it.
 
 A test that holds something the specifications ask for says so: `@pytest.mark.seed(section, asks, where=…, ruling=…)`.
-What differs by a ruling names it, and the reasons stand below the table. What still falls short stands here.
+What differs by a ruling names it, and the reasons stand below the table. What falls short stands here.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "conformance.md"
 LEAD = """# Conformance
 
-What the five specifications ask for, where it is, and the test that fails when it is taken away. This page is written
-by `python scripts/conformance.py` from marks on the tests (`@pytest.mark.seed`), so it can't say what no test holds.
-085a is context inflation and dynamic density, 085b the inflation protocol, 105 elastic context and fuzzy search, CFS
-context assembly, DENS densification. A number under "ruling" means that the specifications contradict each other or
-themselves there, or leave something open: the reason stands below.
+What do the five specifications ask for, where is it, and which test fails without it? `python scripts/conformance.py`
+writes this page from marks on the tests (`@pytest.mark.seed`). 085a is context inflation and dynamic density, 085b the
+inflation protocol, 105 elastic context and fuzzy search, CFS context assembly, DENS densification. A number under
+"ruling" means that the specifications contradict each other or leave something open; the reason is below.
 """
 RULINGS = {
     2: "Ranges are half-open everywhere; 085b counts its gap inclusively, which would skip or double a byte.",
@@ -80,29 +79,30 @@ class Row(NamedTuple):
     asks: str
     where: str
     ruling: int | None
+    file: str
     test: str
 
 
 def rows() -> list[Row]:
     """Every mark on every test, in the order of the specifications."""
-    found = []
+    marks = []
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef):
-                test = f"{path.relative_to(ROOT).as_posix()}::{node.name}"
-                found += [_row(mark, test) for mark in node.decorator_list if _is_mark(mark)]
-    return sorted(found, key=lambda row: (_key(row.section), row.asks, row.test))
+                file = path.relative_to(ROOT).as_posix()
+                marks += [_row(mark, file, node.name) for mark in node.decorator_list if _is_mark(mark)]
+    return sorted(marks, key=lambda row: (_key(row.section), row.asks, row.file, row.test))
 
 
 def _is_mark(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.seed"
 
 
-def _row(node: ast.expr, test: str) -> Row:
+def _row(node: ast.expr, file: str, test: str) -> Row:
     assert isinstance(node, ast.Call)
     section, asks = (ast.literal_eval(argument) for argument in node.args)
-    named = {each.arg: ast.literal_eval(each.value) for each in node.keywords}
-    return Row(section, asks, named["where"], named.get("ruling"), test)
+    named = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
+    return Row(section, asks, named["where"], named.get("ruling"), file, test)
 
 
 def _key(section: str) -> tuple[int, tuple[tuple[int, str], ...]]:
@@ -113,7 +113,7 @@ def _key(section: str) -> tuple[int, tuple[tuple[int, str], ...]]:
 
 
 def page() -> str:
-    """The whole page."""
+    """The page."""
     marks = rows()
     lines = [
         LEAD,
@@ -122,11 +122,11 @@ def page() -> str:
         "| specification | it asks | where | ruling | held by |",
         "|---|---|---|---|---|",
     ]
-    lines += [f"| {row.section} | {row.asks} | `{row.where}` | {row.ruling or ''} | `{row.test}` |" for row in marks]
+    lines += [f"| {row.section} | {row.asks} | `{row.where}` | {row.ruling or ''} | `{row.file}` |" for row in marks]
     lines += ["", "## Rulings", ""]
     used = sorted({row.ruling for row in marks if row.ruling})
     lines += [f"- **{number}**: {RULINGS[number]}" for number in used]
-    lines += ["", "## What still falls short", "", "| specification | it asks | today |", "|---|---|---|"]
+    lines += ["", "## What falls short", "", "| specification | it asks | today |", "|---|---|---|"]
     lines += [f"| {section} | {asks} | {today} |" for section, asks, today in SHORT]
     return "\n".join(lines) + "\n"
 
