@@ -46,7 +46,7 @@ Candidates = Sequence[Window | Cluster]
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class _Rest:
     """What of one document is left out, in reading order, and how many tokens it may be condensed to."""
 
     path: str
@@ -78,7 +78,7 @@ class Rest:
 
 def _rests(
     base: Context, candidates: Candidates, *, available: int, most: int | None, counter: TokenCounter
-) -> list[Rest]:
+) -> list[_Rest]:
     """What the candidates say that a context does not show, by document, as many as there is room for.
 
     Documents that it does not show at all come first, and of each kind the best.
@@ -104,13 +104,13 @@ def _rests(
             break
         spent, count = spent + header, count + 1
     return [
-        Rest(path, tuple(sorted(windows, key=lambda each: (each.start, each.end))), (left - spent) // count)
+        _Rest(path, tuple(sorted(windows, key=lambda each: (each.start, each.end))), (left - spent) // count)
         for _, path, windows in ranked[:count]
     ]
 
 
 def _digest(
-    rest: Rest,
+    rest: _Rest,
     model: Model,
     memory: Memory | None,
     counter: TokenCounter,
@@ -126,7 +126,7 @@ def _digest(
     return fit_digest(made, rest.target_tokens, counter=counter)
 
 
-def _sentences(rest: Rest, counter: TokenCounter) -> list[Window]:
+def _sentences(rest: _Rest, counter: TokenCounter) -> list[Window]:
     """The sentences of a document that say most of what is left out; all of it where there is room."""
     source = rest.joined()
     if counter.count(source.content.decode()) <= rest.target_tokens:
@@ -135,7 +135,7 @@ def _sentences(rest: Rest, counter: TokenCounter) -> list[Window]:
     return [_part(window, span) for window, span in rest.placed(spans)]
 
 
-def _document(rest: Rest, digest: Digest, taken: Callable[[str], object]) -> Condensed:
+def _document(rest: _Rest, digest: Digest, taken: Callable[[str], object]) -> Condensed:
     path = DIGEST_PREFIX + rest.path
     while taken(path) is not None:
         path = DIGEST_PREFIX + path
@@ -152,7 +152,7 @@ def _document(rest: Rest, digest: Digest, taken: Callable[[str], object]) -> Con
     return Condensed(digest.document(path), rest.path, digest.model, tuple(said))
 
 
-def _omitted(base: Context, context: Context, left_out: Sequence[Rest]) -> tuple[Omitted, ...]:
+def _omitted(base: Context, context: Context, left_out: Sequence[_Rest]) -> tuple[Omitted, ...]:
     """What is not shown as it is: condensed, or left out as before; without prices, which condensing would change."""
     condensed = {rest.path: [window.span for window in rest.windows] for rest in left_out}
     shown: dict[str, list[Span]] = {}
@@ -252,7 +252,7 @@ class _Prepared:
     base: Context
     found: Found
     candidates: Candidates
-    left: list[Rest]
+    left: list[_Rest]
 
     def completed(self, digests: Sequence[Digest | None], *, taken: Callable[[str], object]) -> Context:
         """The context again in the whole budget, with digests after what was in it already, without prices."""
