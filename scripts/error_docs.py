@@ -247,7 +247,7 @@ def example(code: str) -> str | None:
         except errors.BrimfulError as error:
             if error.code != code:
                 raise AssertionError(f"the example of {code} raised {error.code}: {error}") from error
-            return str(error).replace(sys.executable, "python")
+            return str(error).replace(sys.executable, "python").replace(f"{Path.cwd()}/", "")
         finally:
             os.chdir(before)
     raise AssertionError(f"the example of {code} raised nothing")
