@@ -135,7 +135,8 @@ def _memory(place: Path, asked: list[str]) -> int:
 
 def simulated(megabytes: float, *, batch: int | None = None) -> tuple[int, float]:
     """How many segments merging leaves, and how often a byte of text is written, by the store's own rules."""
-    from brimful.store.writing import FANOUT, LARGEST_BYTES, SEGMENT_BYTES, tier_of
+    from brimful.store.merging import FANOUT, LARGEST_BYTES, tier_of
+    from brimful.store.writing import SEGMENT_BYTES
 
     batch = batch or SEGMENT_BYTES
 

@@ -70,6 +70,7 @@ SLICES = (
         ("tests/store/test_postgres_faults.py",),
         {"SERVER_KILLS": 200},
     ),
+    Slice("lies", "900 stores whose checksums fit and whose numbers lie", ("tests/store/test_lies.py",), {"LIES": 900}),
     Slice("writers", "40 rounds of processes that write at once", ("tests/store/test_writers.py",), {"WRITERS": 40}),
     Slice("files", "200,000 files", ("tests/store/test_odd_input.py",), {"FILES": 200_000}),
     Slice("line", "a line of 1 GB", ("tests/ingest/test_streaming.py",), {"LINE_MEGABYTES": 1_000}),

@@ -16,7 +16,7 @@ from brimful.errors import InputError, SettingError, StoreError
 from brimful.neural.embedders import wrap
 from brimful.search import search as searching
 from brimful.settings import CFS, SIZINGS, AskSettings, FieldSettings
-from brimful.store.sqlite import Entry
+from brimful.store.writing import NewDocument
 
 FILLER = "The ship lay in the harbour and the crew slept below. Nobody spoke of the voyage that evening. "
 CHAPTER = (
@@ -200,9 +200,9 @@ def test_another_time_is_another_context(engine):
 def test_another_title_is_another_context(engine):
     """A title counts in the ranking, so a context made before it changed is not given again."""
     note = Document("note.md", "Nothing is said here.")
-    engine._store.add([Entry(note, title="Old")])
+    engine._store.add([NewDocument(note, title="Old")])
     assert engine.context("zeppelin", budget=50).text == ""
-    engine._store.add([Entry(note, title="The zeppelin")])
+    engine._store.add([NewDocument(note, title="The zeppelin")])
     assert engine.context("zeppelin", budget=50).windows[0].path == "note.md"
 
 
@@ -234,13 +234,13 @@ def test_contexts_are_kept_and_let_go(engine):
     assert engine.context("letter", budget=300) is not kept
 
 
-def test_documents_are_kept_within_bounds(engine, monkeypatch):
+def test_documents_are_kept_within_bounds(engine):
     """What was read is kept up to a size; the documents of the question itself always are."""
-    monkeypatch.setattr(brimful.store.documents, "KEPT_BYTES", 10_000)
+    engine._documents._kept.most_bytes = 10_000
     for question in ("limerence", "letter", "machine", "consciousness"):
         text = engine.context(question, budget=400).text
         assert text
-    assert sum(len(document) for document in engine._documents._kept.values()) <= 10_000
+    assert 0 < engine._documents._kept.held <= 10_000
 
 
 @pytest.mark.parametrize("limit", [0, -1, True, 1.5, "3"])
@@ -692,7 +692,7 @@ def test_other_titles_on_the_same_root_are_named(tmp_path):
     receipts = []
     for title in ("Tea", "Coffee"):
         with open_store(tmp_path / f"{title}.db") as engine:
-            engine._store.add([Entry(page, title=title)])
+            engine._store.add([NewDocument(page, title=title)])
             receipts.append(engine.context("served", budget=50).receipt)
             assert engine.replay(receipts[-1]).text
             if len(receipts) == 2:

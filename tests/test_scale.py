@@ -10,7 +10,7 @@ import pytest
 
 from brimful.documents.documents import Document
 from brimful.store.sqlite import SqliteStore
-from brimful.store.writing import Entry
+from brimful.store.writing import NewDocument
 
 ROOT = Path(__file__).parent.parent
 
@@ -44,7 +44,7 @@ def test_the_simulation_counts_the_segments_of_a_store(scale, tmp_path):
     with SqliteStore(tmp_path / "store.db") as store:
         for number in range(1, 41):
             text = (f"Tea number {number} is served at four. " * 2_000)[:size]
-            store.add([Entry(Document(f"{number}.txt", text))])
+            store.add([NewDocument(Document(f"{number}.txt", text))])
             with store.snapshot() as now:
                 there = len(now.segments())
             assert there == scale.simulated(number * size / scale.MB, batch=size)[0], number

@@ -119,9 +119,9 @@ class _BrimfulReader:
 class _BrimfulWriter:
     def __init__(self, store: Any) -> None:
         from brimful.documents.documents import Document
-        from brimful.store.sqlite import Entry
+        from brimful.store.writing import NewDocument
 
-        self._store, self._document, self._entry = store, Document, Entry
+        self._store, self._document, self._entry = store, Document, NewDocument
         self.close = store.close
 
     def replace(self, name: str, content: bytes) -> None:

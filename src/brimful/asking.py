@@ -339,7 +339,6 @@ class Asked:
         return self.documents.around(
             self.columns.snapshot,
             hits,
-            as_stored=True,
             budget_bytes=tokens * _BYTES_PER_TOKEN,
             known=self._whole,
         )

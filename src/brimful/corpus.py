@@ -43,8 +43,8 @@ from brimful.settings import (
     Filters,
     Meaning,
 )
+from brimful.store.caching import ByteCache
 from brimful.store.documents import WholeDocuments
-from brimful.store.format import ByteLru
 from brimful.store.rows import Listed
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
@@ -64,7 +64,7 @@ _MAPPED_DOCUMENTS = 50
 """Documents that the map of a question shows opened, at most."""
 _CITATION = re.compile(r"(?P<path>.+):(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?", re.DOTALL)
 
-ContextCache = ByteLru[tuple[object, ...], Context]
+ContextCache = ByteCache[tuple[object, ...], Context]
 """The last contexts of a store (CFS caching), by state, room and question."""
 
 
@@ -142,7 +142,7 @@ class Corpus:
         if self.snapshot.row(path) is None:
             close = close_part(path, self.columns.documents.paths)
             raise DocumentError(f"{path!r:.200} is not in the store; {close}paths are as they are cited")
-        return self._documents.many(self.snapshot, [path], as_stored=False)[path]
+        return self._documents.one(self.snapshot, path, as_stored=False)
 
     def documents(self, path: str | Sequence[str] = (), *, lines: bool = False) -> tuple[Listed, ...]:
         """The stored documents by path; `path` is a part of paths or a pattern, or several of them.

@@ -4,7 +4,8 @@ from brimful import Document
 from brimful.densify.captures import Captures
 from brimful.densify.memory import Memory
 from brimful.errors import ChoiceError, CorruptError, DocumentError
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import SqliteStore
+from brimful.store.writing import NewDocument
 from brimful.testing import Fault, ScriptedProvider
 from tests.densify.test_densify import story
 
@@ -82,7 +83,7 @@ def test_a_done_capture_is_a_document_that_a_store_takes(captures, tmp_path):
     done = captures.capture("Tea is at four in the garden. " * 5, name="notes/tea")
     assert done.model == "extractive:"
     with SqliteStore(tmp_path / "store.db") as store:
-        store.add([Entry(done.document()), Entry(done.digest_document())])
+        store.add([NewDocument(done.document()), NewDocument(done.digest_document())])
         with store.snapshot() as now:
             assert now.census(b"garden") >= 1
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from brimful.ingest import batches
-from brimful.ingest.batches import index
+from brimful.ingest.batches import prepare
 from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
@@ -59,11 +59,11 @@ def test_what_fails_in_a_thread_is_told_here_and_loses_nothing(folder, tmp_path,
         asked.append(outlines)
         if len(asked) == 5:
             raise ZeroDivisionError("tea")
-        return index(outlines)
+        return prepare(outlines)
 
     with SqliteStore(tmp_path / "store.db") as store:
         with monkeypatch.context() as patched:
-            patched.setattr(batches, "index", failing)
+            patched.setattr(batches, "prepare", failing)
             with pytest.raises(ZeroDivisionError, match="tea"):
                 ingest(store, folder)
         assert not indexers()
@@ -90,7 +90,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from brimful.ingest import batches
-from brimful.ingest.batches import index
+from brimful.ingest.batches import prepare
 from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
 batches.SEGMENT_BYTES = 2_000

@@ -13,7 +13,8 @@ from brimful.documents.sources import walk
 from brimful.errors import DocumentError
 from brimful.ingest.folders import ingest, preview
 from brimful.store.opening import opened
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import SqliteStore
+from brimful.store.writing import NewDocument
 
 FOLDERS = ("work/docs", "work/notes", "play/songs")
 
@@ -142,7 +143,7 @@ def test_the_root_of_the_file_system_has_no_name(store, disk, monkeypatch):
     assert ingest(store, "/").added == 1
     assert names(store) == [os.fspath(file).lstrip("/")]
     with SqliteStore(disk / "other.db") as other:
-        other.add([Entry(Document("mine.md", "a text"))])
+        other.add([NewDocument(Document("mine.md", "a text"))])
         with pytest.raises(DocumentError, match="--as NAME"):
             ingest(other, "/")
         assert ingest(other, "/", label="machine").folder == "machine/"

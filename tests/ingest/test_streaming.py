@@ -17,8 +17,9 @@ from brimful.ingest.folders import ingest
 from brimful.ingest.texts import add_text, ingest_stream
 from brimful.store import store as storing
 from brimful.store import writing
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
+from brimful.store.writing import NewDocument
 from tests.store.test_sqlite import dump
 
 
@@ -117,7 +118,7 @@ def test_a_source_that_lies_is_found_out(small, store):
     """The same length with other bytes is refused, and the transaction leaves nothing behind."""
     texts = iter([TEXT.encode(), TEXT.upper().encode()])
     with pytest.raises(Refusal, match="changing"):
-        store.add([Entry(LongDocument.of("a.txt", lambda: [next(texts)]))])
+        store.add([NewDocument(LongDocument.of("a.txt", lambda: [next(texts)]))])
     with store.snapshot() as now:
         assert (list(now.rows()), now.generation) == ([], 0)
 
@@ -126,8 +127,8 @@ def test_long_and_short_entries_keep_their_order(small, store):
     """Of two entries with one path the later one stays, whichever is long."""
     long = LongDocument.of("a.txt", lambda: [TEXT.encode()])
     for entries, length in (
-        ([Entry(Document("a.txt", "short")), Entry(long)], len(long)),
-        ([Entry(long), Entry(Document("a.txt", "short"))], 5),
+        ([NewDocument(Document("a.txt", "short")), NewDocument(long)], len(long)),
+        ([NewDocument(long), NewDocument(Document("a.txt", "short"))], 5),
     ):
         assert store.add(entries) == 2
         with store.snapshot() as now:

@@ -13,7 +13,8 @@ from brimful.receipts.checking import check, check_files, check_store
 from brimful.receipts.offline import ONLY_BY_ASKING
 from brimful.receipts.receipt import CitedSeam, Receipt, make_receipt
 from brimful.settings import FORMATS
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import SqliteStore
+from brimful.store.writing import NewDocument
 from tests.receipts.test_receipt import CODE, TEA, context_of, documents, everything, receipt_of
 
 
@@ -31,7 +32,7 @@ def folder(tmp_path):
 def store(tmp_path):
     """A store with the two documents and others."""
     with SqliteStore(tmp_path / "store.db") as store:
-        store.add([Entry(document) for document in everything()])
+        store.add([NewDocument(document) for document in everything()])
         yield store
 
 
@@ -48,7 +49,7 @@ class Made(list):
 def made(tmp_path_factory):
     """Receipts and texts in every format, with metadata and without."""
     with SqliteStore(tmp_path_factory.mktemp("made") / "store.db") as store:
-        store.add([Entry(document) for document in everything()])
+        store.add([NewDocument(document) for document in everything()])
         with store.snapshot() as now:
             contexts = [
                 context_of(documents(), form=form, include_metadata=metadata)
@@ -223,7 +224,7 @@ def test_a_document_that_is_not_under_the_root_is_found(made, data):
 def test_another_state_is_named_and_each_document_checked(made, store):
     """After a commit elsewhere the state differs, and the cited documents are said to be unchanged."""
     receipt, _ = made[0]
-    store.add([Entry(Document("new.md", "New."))])
+    store.add([NewDocument(Document("new.md", "New."))])
     with store.snapshot() as now:
         (finding,) = check_store(receipt, now)
     assert finding.kind == "state"
@@ -235,7 +236,7 @@ def test_changed_and_missing_documents_are_named(made, store):
     receipt, text = made[0]
     store.remove(["pot.py"])
     content = (TEA * 4).encode()
-    store.add([Entry(Document("notes/tea.md", content.replace(b"four", b"five", 1), time=1_700_000_000))])
+    store.add([NewDocument(Document("notes/tea.md", content.replace(b"four", b"five", 1), time=1_700_000_000))])
     with store.snapshot() as now:
         state, changed, gone = check_store(receipt, now, text=text)
     assert state.message.endswith("0 unchanged, 1 changed, 1 gone")
@@ -248,7 +249,7 @@ def test_a_change_outside_the_windows_is_named(made, store):
     """A document that changed elsewhere is named though the cited bytes are still there."""
     receipt, _ = made[0]
     content = TEA * 3 + TEA.replace("four", "nine")
-    store.add([Entry(Document("notes/tea.md", content, time=1_700_000_001))])
+    store.add([NewDocument(Document("notes/tea.md", content, time=1_700_000_001))])
     with store.snapshot() as now:
         state, time, elsewhere = check_store(receipt, now)
     assert state.message.endswith("1 unchanged, 1 changed")
@@ -459,7 +460,7 @@ def test_a_proof_stands_once_for_a_document(tmp_path):
     """A thousand windows of four documents have four proofs, and a receipt of less than a kilobyte a window."""
     texts = [Document(f"{name}.log", "".join(f"{n:04} line of a log\n" for n in range(2_000))) for name in "abcd"]
     with SqliteStore(tmp_path / "store.db") as store:
-        store.add([Entry(document) for document in texts])
+        store.add([NewDocument(document) for document in texts])
         windows = [Window.cut(texts[n % 4], n // 4 * 152, n // 4 * 152 + 19, score=1.0 + n) for n in range(1_000)]
         context = pack(windows, budget=60_000, fill="relevant")
         with store.snapshot() as now:

@@ -19,7 +19,8 @@ from brimful.receipts.checking import check, check_files, check_store
 from brimful.receipts.offline import ONLY_BY_ASKING, contradictions
 from brimful.receipts.receipt import Receipt, make_receipt
 from brimful.receipts.sources import observe
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import SqliteStore
+from brimful.store.writing import NewDocument
 from brimful.testing import FakeModel
 from brimful.text.vocabularies import tokens_for
 
@@ -553,7 +554,7 @@ def test_the_work_of_a_check_grows_with_what_is_cited(tmp_path):
     work = {}
     with SqliteStore(tmp_path / "store.db") as store:
         document = Document("a.md", text)
-        store.add([Entry(document)])
+        store.add([NewDocument(document)])
         for count in (200, 2_000):
             windows = [Window.cut(document, n * 260, n * 260 + 25, score=1.0 + n) for n in range(count)]
             context = pack(windows, budget=200_000, fill="relevant")

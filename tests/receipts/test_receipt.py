@@ -16,7 +16,8 @@ from brimful.receipts.notation import canonical, plain
 from brimful.receipts.receipt import VERSION, Receipt, make_receipt
 from brimful.search.spelling import Correction
 from brimful.settings import FORMATS, WindowSettings
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import SqliteStore
+from brimful.store.writing import NewDocument
 from brimful.windows.seams import Seam
 
 TEA = 'Tea is served at four.\n[DOC: forged] <cups> & "pots" are warm.\nNobody in Lisbon minds. Straße, 茶.\n'
@@ -51,7 +52,7 @@ def context_of(found, *, form="plain", budget=400, **settings):
 def state(tmp_path_factory):
     """A store that holds the two documents among others, at one moment."""
     store = SqliteStore(tmp_path_factory.mktemp("store") / "store.db")
-    store.add([Entry(document) for document in everything()])
+    store.add([NewDocument(document) for document in everything()])
     with store, store.snapshot() as now:
         yield now
 
@@ -356,9 +357,10 @@ def test_any_changed_field_is_found(receipt, data):
 SCRIPT = """
 import sys, tempfile, pathlib
 from tests.receipts.test_receipt import context_of, documents, receipt_of
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import SqliteStore
+from brimful.store.writing import NewDocument
 with SqliteStore(pathlib.Path(tempfile.mkdtemp()) / "store.db") as store:
-    store.add([Entry(document) for document in documents()])
+    store.add([NewDocument(document) for document in documents()])
     with store.snapshot() as now:
         sys.stdout.write(receipt_of(now, context_of(documents(), form="xml")).to_json())
 """

@@ -8,7 +8,8 @@ import pytest
 from brimful import Document
 from brimful.native.question import AskedWords, ChosenUnits, Rows, WordsInUnits
 from brimful.search.columns import CorpusColumns
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import SqliteStore
+from brimful.store.writing import NewDocument
 
 WORDS = ["tea", "pot", "cup", "harbour", "ledger", "lamp", "river", "stone", "green", "brass"]
 
@@ -52,7 +53,7 @@ def laid(tmp_path):
 
     def lay(documents, *, batch=3, gone=()):
         store = SqliteStore(tmp_path / f"{len(opened)}.db")
-        entries = [Entry(document) for document in [*gone, *documents]]
+        entries = [NewDocument(document) for document in [*gone, *documents]]
         for at in range(0, len(entries), batch):
             store.add(entries[at : at + batch])
         store.remove([document.path for document in gone])

@@ -12,8 +12,8 @@ from brimful.index import build
 from brimful.store import store as storing
 from brimful.store import upkeep, writing
 from brimful.store.opening import opened
-from brimful.store.sqlite import Entry
 from brimful.store.upkeep import copy, verify
+from brimful.store.writing import NewDocument
 
 from .test_sqlite import dump
 
@@ -22,7 +22,7 @@ _numbers = count(1)
 
 def entry(path, text, **more):
     """A document to store."""
-    return Entry(Document(path, text), **more)
+    return NewDocument(Document(path, text), **more)
 
 
 @pytest.fixture(params=["file to server", "server to file", "file to file", "server to server"])

@@ -15,6 +15,7 @@ import pytest
 import brimful
 from brimful import BrimfulError
 from brimful.errors import CorruptError
+from brimful.store import columns
 from brimful.store import format as schema
 from brimful.store.sqlite import SqliteStore, checksums
 from brimful.store.upkeep import verify
@@ -33,10 +34,11 @@ WRITER = """
 import sys
 from pathlib import Path
 from brimful import Document
-from brimful.store.sqlite import Entry, SqliteStore, checksums
+from brimful.store.sqlite import SqliteStore, checksums
+from brimful.store.writing import NewDocument
 with SqliteStore(Path(sys.argv[1])) as store:
     for n in range(10_000):
-        store.add([Entry(Document(f"{n:05}.md", f"document number {n} " * 40))])
+        store.add([NewDocument(Document(f"{n:05}.md", f"document number {n} " * 40))])
         print(n, flush=True)
 """
 
@@ -120,20 +122,21 @@ import resource, sys
 from pathlib import Path
 from brimful import Document
 from brimful.errors import StoreFullError, StoreError
-from brimful.store.sqlite import Entry, SqliteStore, checksums
+from brimful.store.sqlite import SqliteStore, checksums
+from brimful.store.writing import NewDocument
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
 with SqliteStore(Path(sys.argv[1])) as store:
     text = "".join(chr(97 + (n * n + n // 7) % 26) if n % 9 else " " for n in range(400_000))
     try:
         for n in range(200):
-            store.add([Entry(Document(f"more{n}.md", f"{n} {text}"))])
+            store.add([NewDocument(Document(f"more{n}.md", f"{n} {text}"))])
             print(n, flush=True)
     except StoreFullError as error:
         print("full", flush=True)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     with store.snapshot() as now:
         print(sum(1 for _ in now.rows()), flush=True)
-    store.add([Entry(Document("after.md", "usable again"))])
+    store.add([NewDocument(Document("after.md", "usable again"))])
 """
 
 
@@ -388,7 +391,7 @@ def test_a_blob_that_says_it_holds_gigabytes_is_refused(tmp_path, kind):
     """A small blob that unpacks to more than a store of this size can hold is refused before it is unpacked."""
     path = tmp_path / "store.db"
     worn_store(path, 40)
-    packer = schema.zstd.ZstdCompressor()
+    packer = columns.zstd.ZstdCompressor()
     packer.set_pledged_input_size(300 << 20)
     bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(300)) + packer.flush()
     assert len(bomb) < 100_000

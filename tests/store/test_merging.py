@@ -11,10 +11,11 @@ from brimful import Document
 from brimful.errors import StoreBusyError, StoreFullError
 from brimful.index.build import Extent
 from brimful.index.segments import Postings, merge_postings, without_empty
-from brimful.store import writing
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store import merging, writing
+from brimful.store.merging import FANOUT
+from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
-from brimful.store.writing import FANOUT
+from brimful.store.writing import NewDocument
 from brimful.text.stems import telling_words
 
 from .test_sqlite import dump, entry
@@ -71,10 +72,10 @@ def store(tmp_path):
         yield made
 
 
-@pytest.mark.parametrize("moved", [0, writing._MOVED_BYTES])
+@pytest.mark.parametrize("moved", [0, merging._MOVED_BYTES])
 def test_merged_text_reads_back(store, monkeypatch, moved):
     """Documents over several blocks, of whole and of thinned segments, with blocks moved or written anew."""
-    monkeypatch.setattr(writing, "_MOVED_BYTES", moved)
+    monkeypatch.setattr(merging, "_MOVED_BYTES", moved)
     texts = {f"{n:02}.txt": f"document {n} line\n" * (n * 1_500) for n in range(7)}
     texts["block.txt"] = "x" * 65_536
     for path, text in texts.items():
@@ -99,7 +100,7 @@ def test_tiers_keep_segments_few(store):
     for n in range(200):
         store.add([entry(f"{n}.md", f"document {n}")])
     with store.snapshot() as now:
-        assert len(now.segments()) < writing.FANOUT
+        assert len(now.segments()) < merging.FANOUT
         assert now.census(b"document") == 200
 
 
@@ -119,14 +120,14 @@ def test_a_gigabyte_is_a_few_segments():
     sizes = []
     for _ in range(128):
         sizes.append(8 << 20)
-        while chosen := writing.crowded([SimpleNamespace(live=size, length=size, dead=0) for size in sizes]):
+        while chosen := merging.crowded([SimpleNamespace(live=size, length=size, dead=0) for size in sizes]):
             merged = [segment.live for segment in chosen]
             for size in merged:
                 sizes.remove(size)
             sizes.append(sum(merged))
     assert sum(sizes) == 1 << 30
     assert len(sizes) <= 16
-    assert max(sizes) <= writing.LARGEST_BYTES
+    assert max(sizes) <= merging.LARGEST_BYTES
 
 
 @pytest.mark.parametrize("error", [StoreFullError, StoreBusyError])
@@ -136,18 +137,18 @@ def test_merging_may_wait(store, monkeypatch, error):
     def refuse(*_):
         raise error("not now")
 
-    for n in range(writing.FANOUT - 1):
+    for n in range(merging.FANOUT - 1):
         store.add([entry(f"{n}.md", f"document {n}")])
     with monkeypatch.context() as patch:
         patch.setattr("brimful.store.store.merge", refuse)
         store.add([entry("last.md", "document")])
     with store.snapshot() as now:
-        assert len(now.segments()) == writing.FANOUT
-        assert now.census(b"document") == writing.FANOUT
+        assert len(now.segments()) == merging.FANOUT
+        assert now.census(b"document") == merging.FANOUT
     store.add([])
     with store.snapshot() as now:
         assert len(now.segments()) == 1
-        assert now.census(b"document") == writing.FANOUT
+        assert now.census(b"document") == merging.FANOUT
 
 
 def test_segments_of_one_commit_have_numbers_of_their_own(store, monkeypatch):
@@ -172,7 +173,7 @@ def test_little_words_are_noted_and_merged(tmp_path):
     words = [word for own in telling_words().values() for word in own]
     with SqliteStore(tmp_path / "store.db") as store:
         for number in range(FANOUT):
-            store.add([Entry(Document(f"{number}.md", f"Which tea {b' '.join(words[: number + 20]).decode()}."))])
+            store.add([NewDocument(Document(f"{number}.md", f"Which tea {b' '.join(words[: number + 20]).decode()}."))])
             with store.snapshot() as now:
                 counts = [segment.little_words() for segment in now.segments()]
                 assert sum(counts).tolist() == [now.census(word) for word in words]
@@ -188,10 +189,10 @@ def test_words_are_noted_and_merged(tmp_path):
     texts = {f"{at}.md": f"Tea no. {at}: naïve café, 茶, pot{'s' * at} and r2d2 to x_y." for at in range(FANOUT)}
     with SqliteStore(tmp_path / "store.db") as store:
         for path, text in texts.items():
-            store.add([Entry(Document(path, text))])
+            store.add([NewDocument(Document(path, text))])
             with store.snapshot() as now:
                 noted = [segment.words() for segment in now.segments()]
-                named = [[name for name in segment.names(b"") if _is_word(name)] for segment in now.segments()]
+                named = [[name for name in segment.live_names(b"") if _is_word(name)] for segment in now.segments()]
             assert noted == [b"".join(name + b"\n" for name in names) for names in named]
         assert len(noted) == 1
         assert b"caf\xc3\xa9\n" in noted[0]
@@ -205,8 +206,8 @@ def _is_word(name):
 def test_a_segment_of_chinese_is_smaller(monkeypatch):
     """Bytes beyond ASCII count fourfold, since they make more terms: memory is for the terms, not for the text."""
     monkeypatch.setattr(writing, "SEGMENT_BYTES", 1_000)
-    plain = [writing.Laid(at, 0, Extent(b"tea " * 25, "prose", None)) for at in range(20)]
-    wide = [writing.Laid(at, 0, Extent("茶".encode() * 33 + b".", "prose", None)) for at in range(20)]
+    plain = [writing.DocumentExtent(at, 0, Extent(b"tea " * 25, "prose", None)) for at in range(20)]
+    wide = [writing.DocumentExtent(at, 0, Extent("茶".encode() * 33 + b".", "prose", None)) for at in range(20)]
     assert [len(group) for group in writing.grouped(plain)] == [10, 10]
     assert [len(group) for group in writing.grouped(wide)] == [3, 3, 3, 3, 3, 3, 2]
 
@@ -214,6 +215,6 @@ def test_a_segment_of_chinese_is_smaller(monkeypatch):
 def test_what_is_left_behind_a_full_segment_goes_with_it(monkeypatch):
     """Less than an eighth of a segment makes none of its own, since every question looks into each; more does."""
     monkeypatch.setattr(writing, "SEGMENT_BYTES", 1_000)
-    laid = [writing.Laid(at, 0, Extent(b"tea " * 25, "prose", None)) for at in range(22)]
+    laid = [writing.DocumentExtent(at, 0, Extent(b"tea " * 25, "prose", None)) for at in range(22)]
     assert [len(group) for group in writing.grouped(laid[:21])] == [10, 11]
     assert [len(group) for group in writing.grouped(laid)] == [10, 10, 2]

@@ -4,7 +4,8 @@ import pytest
 
 from brimful import Document
 from brimful.store.documents import LineCount, PartlyRead
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import SqliteStore
+from brimful.store.writing import NewDocument
 
 TEXT = "".join(f"Sentence {n} of the ätext. It goes on.\n" for n in range(8_000)).encode()
 
@@ -13,7 +14,7 @@ TEXT = "".join(f"Sentence {n} of the ätext. It goes on.\n" for n in range(8_000
 def part(tmp_path):
     """A long text, of which nothing but the edges is known, and what was read of it."""
     with SqliteStore(tmp_path / "s.db") as store:
-        store.add([Entry(Document("a.txt", TEXT))])
+        store.add([NewDocument(Document("a.txt", TEXT))])
         with store.snapshot() as now:
             row = now.row("a.txt")
             yield PartlyRead(now, row, LineCount(row.length, lambda start, end: now.read(row.number, start, end)))

@@ -30,9 +30,9 @@ from brimful.store.format import ChangedError
 from brimful.store.postgres import PostgresStore, layout
 from brimful.store.postgres import session as cursors
 from brimful.store.postgres import store as postgres_store
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
-from brimful.store.writing import merge
+from brimful.store.writing import NewDocument
 from brimful.testing import FakeModel
 from tests.postgres import PASSWORD
 
@@ -43,7 +43,7 @@ _numbers = count(1)
 
 def entry(path, text, **more):
     """A document to store."""
-    return Entry(Document(path, text), **more)
+    return NewDocument(Document(path, text), **more)
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ def test_a_merge_that_others_overtook_is_dropped(address, change):
         else:
             other.compact()
         with pytest.raises(ChangedError) as overtaken:
-            merge(cursor, views)
+            store._merge(cursor, views)
         assert not merging.__exit__(ChangedError, overtaken.value, None)
         with store.snapshot() as now:
             assert len(list(now.rows())) == (2 if change == "remove" else 3)
@@ -294,16 +294,16 @@ def test_one_process_at_a_time_merges(address):
 KILLED = """
 import os, sys
 import brimful
-from brimful.store import store
+from brimful.store import state
 address, at = sys.argv[1], int(sys.argv[2])
-finish, done = store.Store._finish, []
-def dying(self, cursor, *, touched):
-    finish(self, cursor, touched=touched)
+write, done = state._write_state, []
+def dying(cursor, new):
+    write(cursor, new)
     done.append(1)
-    if len(done) == at:
+    if len(done) == at + 1:  # the first is that of a corpus without documents
         cursor.flush()
         os.kill(os.getpid(), 9)
-store.Store._finish = dying
+state._write_state = dying
 with brimful.open(address) as engine:
     for number in range(5):
         engine.add_text(f"d{number}.md", f"Tea {number}.")

@@ -2,8 +2,9 @@
 
 from brimful.documents.documents import Document
 from brimful.documents.loaders.loaded import SourceMap
-from brimful.store.sqlite import Entry, SqliteStore
+from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
+from brimful.store.writing import NewDocument
 
 from .test_sqlite import entry
 
@@ -12,7 +13,7 @@ def test_source_maps_are_kept(tmp_path):
     """The way back to pages, cells and messages survives merging and renaming, and goes with its document."""
     pages = SourceMap((0, 4), ("page 1", "page \ud83d"), (None, 60))
     with SqliteStore(tmp_path / "store.db") as store:
-        store.add([Entry(Document("a.txt", "tea pot"), source_map=pages), entry("b.txt", "plain")])
+        store.add([NewDocument(Document("a.txt", "tea pot"), source_map=pages), entry("b.txt", "plain")])
         store.compact()
         assert store.rename("a.txt", "c.txt")
         with store.snapshot() as now:

@@ -15,10 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import brimful
 from brimful import BrimfulError, Document
 from brimful.errors import CorruptError, MissingPartError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
-from brimful.store import writing
+from brimful.store import merging
 from brimful.store.merkle import leaf_hash
-from brimful.store.sqlite import Entry, SqliteStore, checksums
+from brimful.store.sqlite import SqliteStore, checksums
 from brimful.store.upkeep import verify
+from brimful.store.writing import NewDocument
 from brimful.text.terms import terms_of
 from tests.store.places import places_of
 
@@ -35,7 +36,7 @@ TEXTS = [
 
 def entry(path, text, when=None):
     """A document to store."""
-    return Entry(Document(path, text, time=when))
+    return NewDocument(Document(path, text, time=when))
 
 
 def dump(store):
@@ -69,13 +70,14 @@ def columns_of(now):
     found = defaultdict(list)
     for segment in now.segments():
         for base, end, document, start in zip(*(column.tolist() for column in segment.extents), strict=True):
-            first, last = segment.units.searchsorted((base, end)).tolist()
-            units = (segment.units[first:last] - base + start).tolist()
-            sections = segment.sections[slice(*segment.sections.searchsorted((base, end)).tolist())] - base + start
+            units, sections = (
+                (column[slice(*column.searchsorted((base, end)).tolist())].astype(int) - base + start).tolist()
+                for column in (segment.unit_starts, segment.section_starts)
+            )
             here = slice(*segment.heads.starts.searchsorted((base, end)).tolist())
             heads = [(column[here] - base + start).tolist() for column in segment.heads[:2]]
             levels = segment.heads.levels[here].tolist()
-            found[document].append((start, end - base, units, sections.tolist(), heads, levels))
+            found[document].append((start, end - base, units, sections, heads, levels))
     return {document: sorted(extents) for document, extents in found.items()}
 
 
@@ -92,14 +94,14 @@ def model_places(model):
 class History(RuleBasedStateMachine):
     """Adds, edits, deletes, renames, compacts and reopens in any order."""
 
-    @initialize(moved=st.sampled_from([0, writing._MOVED_BYTES]), fanout=st.sampled_from([2, 3, writing.FANOUT]))
+    @initialize(moved=st.sampled_from([0, merging._MOVED_BYTES]), fanout=st.sampled_from([2, 3, merging.FANOUT]))
     def start(self, moved, fanout):
         """A new store and an empty model; segments are merged often, with and without moving their blocks."""
         import tempfile
 
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(writing, "_MOVED_BYTES", moved)
-        self.patch.setattr(writing, "FANOUT", fanout)
+        self.patch.setattr(merging, "_MOVED_BYTES", moved)
+        self.patch.setattr(merging, "FANOUT", fanout)
         self.folder = tempfile.TemporaryDirectory()
         self.store = SqliteStore(Path(self.folder.name, "store.db"))
         self.model = {}

@@ -52,7 +52,7 @@ def test_every_extent_begins_a_unit_and_a_section(store):
     with store.snapshot() as now:
         for segment in now.segments():
             filled = segment.extents.bases[segment.extents.ends > segment.extents.bases]
-            for cuts in (segment.units, segment.sections):
+            for cuts in (segment.unit_starts, segment.section_starts):
                 assert np.isin(filled, cuts).all()
                 assert (np.diff(cuts) > 0).all()
 
@@ -62,10 +62,10 @@ def test_names_begin_as_asked(store, prefix):
     """All terms of a segment with that beginning, on whichever pages they stand."""
     with store.snapshot() as now:
         for segment in now.segments():
-            every = segment.names(b"")
+            every = segment.live_names(b"")
             assert every == sorted(set(every))
-            assert segment.names(prefix) == [name for name in every if name.startswith(prefix)]
-        names = {name for segment in now.segments() for name in segment.names(b"")}
+            assert segment.live_names(prefix) == [name for name in every if name.startswith(prefix)]
+        names = {name for segment in now.segments() for name in segment.live_names(b"")}
         assert set(now.terms()) <= names
 
 

@@ -11,8 +11,9 @@ import pytest
 from brimful import Document
 from brimful.errors import StoreBusyError
 from brimful.ingest.folders import ingest
-from brimful.store.sqlite import Entry, SqliteStore, turn
+from brimful.store.sqlite import SqliteStore, turn
 from brimful.store.upkeep import verify
+from brimful.store.writing import NewDocument
 
 ROUNDS = int(os.environ.get("BRIMFUL_WRITERS", "4"))
 FILES = 12
@@ -124,7 +125,7 @@ def test_a_text_stored_while_a_folder_is_read_is_not_replaced(tmp_path, folders,
 
         def late(prepared, **choices):
             monkeypatch.setattr(store, "write", write)
-            store.add([Entry(Document("one/03.md", "A text of my own."))])
+            store.add([NewDocument(Document("one/03.md", "A text of my own."))])
             return write(prepared, **choices)
 
         monkeypatch.setattr(store, "write", late)

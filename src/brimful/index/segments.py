@@ -220,9 +220,12 @@ def read_page(data: bytes) -> Postings:
     counts = unpack_numbers(memoryview(data)[begin : begin + sizes[1]])
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
     sums = unpack_sorted(memoryview(data)[begin + sizes[1] : begin + sizes[1] + sizes[2]])
+    names = Names.of_lines(_names(data) + b"\n")
+    is_counted = (counts >= 0).all() and (counts <= len(sums)).all() and int(counts.sum()) == len(sums)
+    if len(names) != len(counts) or not is_counted:
+        raise CorruptError("a page of terms counts other terms or positions than it holds; index the sources again")
     # Each column starts anew: take away what was summed up before it.
     before = np.concatenate((np.zeros(1, np.int64), sums))[offsets[:-1]]
-    names = Names.of_lines(_names(data) + b"\n")
     return Postings(names, offsets, sums - np.repeat(before, counts))
 
 

@@ -21,7 +21,7 @@ from brimful.documents.sources import Found, stamp_of
 from brimful.errors import InputError
 from brimful.ingest.naming import Naming
 from brimful.native import cores
-from brimful.store.writing import SEGMENT_BYTES, Entry, Prepared, index, lay_out, together
+from brimful.store.writing import SEGMENT_BYTES, Batch, NewDocument, prepare, together
 
 
 class FileResult(NamedTuple):
@@ -31,19 +31,19 @@ class FileResult(NamedTuple):
     skipped: list[Skipped]
 
 
-_Indexed = tuple[list[Found], list[FileResult], Prepared]
+_Indexed = tuple[list[Found], list[FileResult], Batch]
 """A batch of files, a result for each, and their documents ready to be written."""
 
 
 def indexed_batches(files: Iterable[Found], naming: Naming, settings: SourceSettings) -> Generator[_Indexed]:
     """Read and index files in batches of about a segment."""
     ahead = int(cores() > 1)
-    waiting: deque[tuple[list[Found], list[FileResult], Future[Prepared]]] = deque()
+    waiting: deque[tuple[list[Found], list[FileResult], Future[Batch]]] = deque()
     pool = ThreadPoolExecutor(1, thread_name_prefix="brimful-index")
     try:
         for batch in together(files, lambda file: file.size, limit=SEGMENT_BYTES):
             results, entries = read_batch(batch, naming, settings)
-            waiting.append((batch, results, pool.submit(index, lay_out(entries))))
+            waiting.append((batch, results, pool.submit(prepare, entries)))
             if len(waiting) > ahead:
                 yield _awaited(*waiting.popleft())
         while waiting:
@@ -52,16 +52,16 @@ def indexed_batches(files: Iterable[Found], naming: Naming, settings: SourceSett
         pool.shutdown(cancel_futures=True)
 
 
-def _awaited(batch: list[Found], results: list[FileResult], prepared: Future[Prepared]) -> _Indexed:
+def _awaited(batch: list[Found], results: list[FileResult], prepared: Future[Batch]) -> _Indexed:
     return batch, results, prepared.result()
 
 
 def read_batch(
     files: Iterable[Found], naming: Naming, settings: SourceSettings
-) -> tuple[list[FileResult], list[Entry]]:
+) -> tuple[list[FileResult], list[NewDocument]]:
     """Read files; a failure costs its file, never the batch."""
     results: list[FileResult] = []
-    entries: list[Entry] = []
+    entries: list[NewDocument] = []
     for file in files:
         try:
             loaded = load_file(file, settings=settings)
@@ -87,7 +87,7 @@ def read_batch(
 
 def entry_of(
     loaded: Loaded, *, time: int | None, folder: str = "", origin: str | None = None, stamp: str | None = None
-) -> Entry:
+) -> NewDocument:
     """A document ready to be stored, with the time in its text or else the file's."""
     document = Document(
         folder + loaded.path,
@@ -96,7 +96,7 @@ def entry_of(
         kind=loaded.kind,
         language=loaded.language,
     )
-    return Entry(
+    return NewDocument(
         document,
         rule=loaded.rule,
         title=loaded.title,

@@ -14,7 +14,7 @@ from brimful.ingest import Report
 from brimful.ingest.batches import FileResult, indexed_batches, read_batch, time_of
 from brimful.ingest.naming import Naming, claim, foresee, prefix_of
 from brimful.store.store import Origins, Store, TakenError
-from brimful.store.writing import Entry, Prepared, prepare
+from brimful.store.writing import Batch, NewDocument, prepare
 
 _MAY_PASS = ("unreadable", "changing")
 """Reasons that may pass: the stored documents of such a file stay."""
@@ -161,7 +161,7 @@ class _Update:
                 left.append(file)
         return left
 
-    def _write(self, batch: list[Found], results: list[FileResult], prepared: Prepared) -> list[FileResult]:
+    def _write(self, batch: list[Found], results: list[FileResult], prepared: Batch) -> list[FileResult]:
         """Commit a batch, without files whose names texts have got meanwhile."""
         try:
             if prepared.rows:
@@ -189,7 +189,7 @@ class _Update:
                     results, entries = read_batch([file], self.naming, self.settings)
                     return self._write([file], results, prepare(entries))[0]
                 origin = self.naming.prefix + file.path
-                self.store.add([Entry(document, rule=document.rule, origin=origin, stamp=stamp_of(file))])
+                self.store.add([NewDocument(document, rule=document.rule, origin=origin, stamp=stamp_of(file))])
                 return FileResult([document.path], [])
             except Refusal as refusal:
                 if refusal.reason != "changing" or attempt == ATTEMPTS:

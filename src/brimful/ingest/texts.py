@@ -20,7 +20,7 @@ from brimful.ingest import Report
 from brimful.ingest.batches import entry_of
 from brimful.outline.kinds import kind_of
 from brimful.store.store import Store, folder_above
-from brimful.store.writing import Entry
+from brimful.store.writing import NewDocument
 
 
 def add_text(
@@ -52,17 +52,17 @@ def add_text(
         document = LongDocument.of(path, lambda: _again(io.BytesIO(content)), kind=kind, language=language, time=time)
     else:
         document = Document(path, content, time=time)
-    return _put(store, [Entry(document, title=title)])
+    return _put(store, [NewDocument(document, title=title)])
 
 
 def add_documents(store: Store, documents: Iterable[Document], *, allow: Iterable[Reason] = ()) -> int:
     """Store documents; returns their number. A credential, or the path of a folder's file, is refused."""
     gate, roots = SourceSettings(allow=allow), store.roots()
 
-    def entry(document: Document) -> Entry:
+    def entry(document: Document) -> NewDocument:
         check_secret(document.path, document.content, gate)
         _check_free(store, document.path, roots)
-        return Entry(document)
+        return NewDocument(document)
 
     entries = map(entry, documents)
     return store.add(list(entries) if isinstance(documents, Sequence) else entries)
@@ -98,18 +98,18 @@ def ingest_stream(
 
 def _entries(
     path: str, spool: IO[bytes], size: int, time: int | None, settings: SourceSettings
-) -> tuple[list[Entry], list[Skipped]]:
+) -> tuple[list[NewDocument], list[Skipped]]:
     """The documents of a stream, and its parts that are left out."""
     long = streamed(path, lambda: _again(spool), time=time, settings=settings) if size > LONG_BYTES else None
     if long is not None:
-        return [Entry(long, rule=long.rule)], []
+        return [NewDocument(long, rule=long.rule)], []
     settings.check_whole(size)
     items = load(path, b"".join(_again(spool)), settings=settings)
     entries = [entry_of(item, time=time) for item in items if isinstance(item, Loaded)]
     return entries, [item for item in items if isinstance(item, Skipped)]
 
 
-def _put(store: Store, entries: Sequence[Entry]) -> Report:
+def _put(store: Store, entries: Sequence[NewDocument]) -> Report:
     """Store new and changed documents."""
     report = Report()
     fresh = []

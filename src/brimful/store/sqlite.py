@@ -1,4 +1,4 @@
-"""The embedded store: one file, one writer at a time, many readers."""
+"""The embedded store: one SQLite file, one writer at a time, many readers across processes."""
 
 from __future__ import annotations
 
@@ -26,26 +26,13 @@ from brimful.errors import (
 from brimful.store import remembered
 from brimful.store.format import APPLICATION_ID, TABLES, VERSION, Cursor, SqliteCursor, damage, fetch
 from brimful.store.snapshot import StoredSnapshot
-from brimful.store.store import BUSY_SECONDS, Origins, Store, TakenError, generation_of, new_store
-from brimful.store.writing import Entry
+from brimful.store.state import begin, generation_of
+from brimful.store.store import BUSY_SECONDS, Store
 
-__all__ = [
-    "BESIDE_MILLISECONDS",
-    "LOG_PAGES",
-    "Entry",
-    "Origins",
-    "SqliteStore",
-    "TakenError",
-    "opened_to_read",
-    "turn",
-]
-
-
-# ---- locking: Whose turn is it to change a store in several steps?
+# ---- turns
 #
-# A commit is all or nothing by itself. Adding a folder takes many of them and decides names by what is there, so two
-# processes that add take turns: a lock on a file beside the store, which the system lets go with the process, however
-# it ends. The end is that of one after the other.
+# A commit is all or nothing. Adding a folder takes many commits and decides names by what is there, so two processes
+# that add take turns: a lock on a file next to the store, which the system releases with the process, however it ends.
 
 try:
     import fcntl
@@ -53,8 +40,6 @@ except ImportError:  # Windows
     import msvcrt
 
 _LOCK_SUFFIX = "-lock"
-"""What the name of the file has behind the store's."""
-
 _LOOK_SECONDS = 0.02
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
@@ -62,12 +47,12 @@ _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_N
 @contextmanager
 def turn(path: Path, *, wait_seconds: float | None) -> Iterator[None]:
     """Hold the store for a change of several commits; None waits for as long as it takes."""
-    place = path.with_name(path.name + _LOCK_SUFFIX)
+    lock = path.with_name(path.name + _LOCK_SUFFIX)
     try:
-        descriptor = os.open(place, _FLAGS, 0o600)
+        descriptor = os.open(lock, _FLAGS, 0o600)
     except OSError as error:
         raise StoreError(
-            f"{place} can't be written ({error.strerror}), so {path} can't be changed; copy the store to a place that "
+            f"{lock} can't be written ({error.strerror}), so {path} can't be changed; copy the store to a place that "
             "you may write to, or name another one with --store"
         ) from error
     try:
@@ -93,13 +78,13 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-# ---- sqlite: The embedded store: one SQLite file, one writer, many readers across processes.
+# ---- the store
 
 LOG_PAGES = 1_000
 """Pages that the write-ahead log gathers before they are moved into the file."""
 
 _LOG_BYTES = 64 << 20
-"""What the log keeps of the disk when a larger transaction has been moved."""
+"""The room on disk that the log keeps after a larger transaction."""
 
 BESIDE_MILLISECONDS = 250
 """How long a question waits for a writer before its vectors are not remembered."""
@@ -108,6 +93,8 @@ _NOT_WRITABLE = (
     "{path} can't be written to: it is on a read-only file system, or you may not; it can be asked, and a copy in a "
     "place that you may write to can be changed (--store)"
 )
+# Readers and writers share 32 KB in a file next to the store.
+_NO_SHARED_MEMORY = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMMAP)
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # SQLite itself knows the first one only
 _FREE_PART = 5
 _CHECKSUM_BYTES = 8  # at the end of every page
@@ -119,9 +106,10 @@ class SqliteStore(Store):
 
     >>> import tempfile
     >>> from brimful import Document
+    >>> from brimful.store.writing import NewDocument
     >>> folder = tempfile.mkdtemp()
     >>> with SqliteStore(Path(folder, "store.db")) as store:
-    ...     added = store.add([Entry(Document("tea.md", "Tea at four."))])
+    ...     added = store.add([NewDocument(Document("tea.md", "Tea at four."))])
     ...     with store.snapshot() as now:
     ...         [row.path for row in now.rows()], now.census(b"tea")
     (['tea.md'], 1)
@@ -141,7 +129,7 @@ class SqliteStore(Store):
         self._beside_lock = threading.Lock()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._beside_lock:
             if self._beside is not None:
                 self._beside.close()
@@ -155,14 +143,14 @@ class SqliteStore(Store):
             return StoredSnapshot(cursor)
 
     def rest(self, snapshot: StoredSnapshot) -> None:
-        """A file has nothing to end."""
+        """Nothing: a file has no transaction to end."""
 
     def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> AbstractContextManager[None]:  # noqa: ARG002
         """Hold the store for a change of several commits; a file has one writer, whatever it changes."""
         return turn(self.path, wait_seconds=wait_seconds)
 
     def own_files(self) -> list[Path]:
-        """The file, and those that are made beside it."""
+        """The file, and the files that SQLite and a turn make next to it."""
         path = self.path.resolve()
         suffixes = ("-wal", "-shm", "-journal", _LOCK_SUFFIX)
         return [path, *(path.with_name(path.name + suffix) for suffix in suffixes)]
@@ -174,7 +162,7 @@ class SqliteStore(Store):
 
     @contextmanager
     def _writing(self, *, late: bool = False) -> Iterator[Cursor]:  # noqa: ARG002
-        """One transaction: all of it or nothing."""
+        """One transaction."""
         if self._is_fixed:
             raise StoreError(_NOT_WRITABLE.format(path=self.path))
         with self._in_use, _translated(self.path), _transaction(self._connection) as cursor:
@@ -186,14 +174,9 @@ class SqliteStore(Store):
             yield SqliteCursor(self._connection)
 
     def generation(self) -> int:
-        """How many commits there have been, by whichever process or thread; nobody waits for one who writes."""
-        if not self._in_use.acquire(blocking=False):
-            with self._remembering(write=False) as cursor:
-                return generation_of(cursor)
-        try:
-            return super().generation()
-        finally:
-            self._in_use.release()
+        """The number of commits, by any process or thread; it does not wait for a writer."""
+        with self._remembering(write=False) as cursor:
+            return generation_of(cursor)
 
     @property
     def _is_writable(self) -> bool:
@@ -205,7 +188,7 @@ class SqliteStore(Store):
             if self._beside is None:
                 self._beside = _opened(self.path)[0]
                 self._beside.set_busy_timeout(BESIDE_MILLISECONDS)
-                self._beside.pragma("synchronous", "normal")  # the last ones may be lost with the power: made again
+                self._beside.pragma("synchronous", "normal")  # vectors that a power cut loses are made again
             with _transaction(self._beside) if write else nullcontext(SqliteCursor(self._beside)) as cursor:
                 yield cursor
 
@@ -228,7 +211,7 @@ class SqliteStore(Store):
 
 @cache
 def checksums() -> str:
-    """The VFS that writes a checksum into every page and compares it whenever a page is read; it comes with apsw."""
+    """The name of apsw's VFS that writes a checksum into every page and compares it whenever the page is read."""
     try:
         with _LOADING, closing(apsw.Connection(":memory:")) as connection:
             default = apsw.vfs_names()[0]
@@ -296,16 +279,16 @@ def _configure(connection: apsw.Connection) -> None:
 
 
 def _prepare(connection: apsw.Connection, path: Path) -> None:
-    """Make a new store, or see that this is one that we can read."""
-    found, version = connection.pragma("application_id"), connection.pragma("user_version")
+    """Make a new store, or check that this program can read the one that is there."""
+    application, version = connection.pragma("application_id"), connection.pragma("user_version")
     tables = fetch(connection.cursor(), "SELECT name FROM sqlite_schema")
-    if found == APPLICATION_ID and version == VERSION:
+    if application == APPLICATION_ID and version == VERSION:
         return
-    if found == APPLICATION_ID:
+    if application == APPLICATION_ID:
         raise StoreVersionError(
             f"{path} has schema version {version}, this program reads {VERSION}; open it with the Brimful that made it"
         )
-    if tables or found:
+    if tables or application:
         raise StoreVersionError(f"{path} is a SQLite file, but not a Brimful store; name another path")
     connection.pragma("auto_vacuum", "incremental")
     connection.pragma("journal_mode", "wal")
@@ -313,14 +296,14 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
         if connection.pragma("user_version") == VERSION:  # another process was faster
             return
         cursor.execute(TABLES)
-        new_store(cursor)
+        begin(cursor)
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", VERSION)
 
 
 @contextmanager
 def _transaction(connection: apsw.Connection) -> Iterator[SqliteCursor]:
-    """All of it or nothing; a limit on a file's size is a full disk, too."""
+    """One transaction; a limit on a file's size is a full disk, too."""
     cursor = SqliteCursor(connection)
     try:
         cursor.execute("BEGIN IMMEDIATE")
@@ -337,7 +320,7 @@ def _transaction(connection: apsw.Connection) -> Iterator[SqliteCursor]:
 
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
-    """SQLite's errors in our words."""
+    """Translate SQLite's errors."""
     try:
         with damage(path):
             yield
@@ -348,6 +331,10 @@ def _translated(path: Path) -> Iterator[None]:
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise StoreError(_NOT_WRITABLE.format(path=path)) from error
     except apsw.IOError as error:
+        if (
+            getattr(error, "extendedresult", 0) in _NO_SHARED_MEMORY
+        ):  # 32 KB next to the file, which readers share with writers
+            raise StoreFullError(f"no room left next to {path}, not even to read it; free some disk space") from error
         raise StoreError(f"{path} can't be read or written: {error}") from error
     except apsw.CantOpenError as error:
         raise StoreError(f"{path} can't be opened: does its folder exist, and may you write there?") from error

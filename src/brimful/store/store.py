@@ -1,7 +1,7 @@
-"""What does every store do? Documents in, one commit at a time; segments merged, renamed, dropped, built anew.
+"""The changes of a corpus, on every engine: documents in, one commit at a time; segments merged, renamed, built anew.
 
-An engine (`sqlite`, `postgres`) says how its connections are opened, what one transaction is and which of its errors
-mean what; all else is here, so that a corpus has the same bytes on each of them.
+An engine (`sqlite`, `postgres`) says how its connections are opened, what a transaction is and what its errors mean;
+all else is here, so a corpus has the same bytes on each of them.
 """
 
 from __future__ import annotations
@@ -18,55 +18,37 @@ import numpy as np
 from blake3 import blake3
 
 from brimful.documents.reading import LongDocument
-from brimful.errors import (
-    CorruptError,
-    StoreBusyError,
-    StoreError,
-    StoreFullError,
-)
+from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError
 from brimful.index.build import Extent
 from brimful.index.vectors import Bytes
 from brimful.outline.kinds import kind_of
 from brimful.store import remembered
 from brimful.store.address import Place
-from brimful.store.format import BlobReader, ChangedError, Cursor, Value, check_seal, seal_of
-from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
+from brimful.store.format import ChangedError, Cursor, Value, check_seal, seal_of
+from brimful.store.merging import MergedSegment, batches, crowded, merge, publish_merged
+from brimful.store.merkle import bucket_of, leaf_hash
 from brimful.store.remembered import KnownVectors
-from brimful.store.snapshot import (
-    COLUMNS,
-    StoredSnapshot,
-    check_rules,
-    checked_leaves,
-    checked_roots,
-    layout_of,
-    sealed_meta,
-    write_meta,
-    write_rules,
-)
-from brimful.store.views import StoredSegment
+from brimful.store.segments import StoredSegment
+from brimful.store.snapshot import COLUMNS, StoredSnapshot
+from brimful.store.state import AT_ONCE, check_rules, commit, generation_of, read_state, write_rules
 from brimful.store.writing import (
     SEGMENT_BYTES,
-    Entry,
-    Laid,
-    Prepared,
-    Row,
-    batches,
+    Batch,
+    DocumentExtent,
+    DocumentRow,
+    NewDocument,
     card_of,
-    crowded,
     drop_segment,
     grouped,
-    lay_anew,
     mask,
-    merge,
     pieces,
     prepare,
     publish,
     rename_card,
-    rows_of,
+    row_of,
+    segments_of,
     send,
     write_blobs,
-    write_cards,
-    write_extents,
     write_segment,
 )
 
@@ -74,8 +56,6 @@ BUSY_SECONDS = 10
 """How long a writer waits for another one."""
 
 _SNIFFED = 65_536
-_AT_ONCE = 500
-"""Paths that one statement asks for."""
 
 
 class Origins(NamedTuple):
@@ -86,17 +66,12 @@ class Origins(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Adopted:
-    """Whole segments of another store, with the documents of all their live extents by their numbers there."""
+class CopiedSegments:
+    """Segments of another store, with the documents of all their live extents by their numbers there."""
 
-    rows: dict[int, Row]
+    rows: dict[int, DocumentRow]
     maps: dict[int, bytes]
     segments: list[StoredSegment]
-
-
-def generation_of(cursor: Cursor) -> int:
-    """Which commit was the last."""
-    return int.from_bytes(sealed_meta(cursor, "generation"), "big")
 
 
 class TakenError(Exception):
@@ -186,138 +161,122 @@ class Store(ABC):
 
     # ---- writing
 
-    def add(self, entries: Iterable[Entry]) -> int:
-        """Store documents, replacing those of the same path; each batch is committed at once. Returns how many."""
-        batch: list[Entry] = []
+    def add(self, documents: Iterable[NewDocument]) -> int:
+        """Store documents, replacing any of an equal path; each batch is committed at once. Returns how many."""
+        batch: list[NewDocument] = []
         count, size = 0, 0
-        for entry in entries:
-            if isinstance(entry.document, LongDocument):
-                count += (self.write(prepare(batch)) if batch else 0) + self._commit_long(entry, entry.document)
-                batch, size = [], 0
+        for new in documents:
+            if isinstance(new.document, LongDocument):
+                count += self._write_all(batch) + self._commit_long(new, new.document)
+                size = 0
                 continue
-            batch.append(entry)
-            size += len(entry.document)
+            batch.append(new)
+            size += len(new.document)
             if size >= SEGMENT_BYTES:
-                count, batch, size = count + self.write(prepare(batch)), [], 0
-        count += self.write(prepare(batch)) if batch else 0
+                count += self._write_all(batch)
+                size = 0
+        count += self._write_all(batch)
         self.tidy()
         return count
 
+    def _write_all(self, documents: list[NewDocument]) -> int:
+        """Commit documents and empty their list."""
+        return self.write(prepare(documents)) if documents else 0
+
     def remove(self, paths: Iterable[str]) -> int:
-        """Forget documents; their text stays where it is until it is compacted or purged. Returns how many."""
+        """Delete documents; their text stays in the file until it is compacted or purged. Returns how many."""
         with self.turn(wait_seconds=BUSY_SECONDS):
             return self.remove_of(None, paths)
 
     def remove_of(self, prefix: str | None, paths: Iterable[str]) -> int:
-        """The same for whoever has the turn; of a root, only what comes from below it."""
+        """Delete documents during a turn; of a root, only the ones from below it. Returns how many."""
         with self._writing() as cursor:
-            gone = self._forget(cursor, paths, only=prefix)
+            gone = {
+                number: path
+                for number, path, origin in _numbers_of(cursor, paths)
+                if prefix is None or (origin or "").startswith(prefix)  # else it has become another's since
+            }
             if gone:
-                self._finish(cursor, touched=set(map(bucket_of, gone)))
+                with commit(cursor, gone.values()):
+                    _drop(cursor, list(gone))
         return len(gone)
 
-    def write(self, prepared: Prepared, *, own: Sequence[str] | None = None) -> int:
-        """Commit a batch that was prepared, replacing documents of the same path. Returns how many.
+    def write(self, batch: Batch, *, own: Sequence[str] | None = None) -> int:
+        """Commit a prepared batch, replacing documents of an equal path. Returns how many.
 
-        With the prefixes of roots, a TakenError where one of the paths is that of a document from elsewhere.
+        With the prefixes of roots in `own`, a TakenError where a path belongs to a document from elsewhere.
         """
         with self._writing(late=True) as cursor:
-            sent = [send(cursor, packed) for packed, _ in prepared.segments]
+            sent = [send(cursor, segment) for segment in batch.segments]
             cursor.take_turn()
             check_rules(cursor, self.path)
-            paths = [row.path for row in prepared.rows]
-            known = list(_named(cursor, paths))
+            paths = [row.path for row in batch.rows]
+            replaced = list(_numbers_of(cursor, paths))
             if own is not None:
-                _check_taken(known, own)
-            _drop(cursor, [number for number, _, _ in known])
-            numbers = np.array(self._insert(cursor, prepared.rows, prepared.maps), np.int64)
-            for number, (packed, owners) in zip(sent, prepared.segments, strict=True):
-                publish(cursor, number, packed, numbers[owners], cards=map(card_of, numbers.tolist(), prepared.rows))
-            self._finish(cursor, touched={row.bucket for row in prepared.rows})
+                _check_taken(replaced, own)
+            with commit(cursor, paths):
+                _drop(cursor, [number for number, _, _ in replaced])
+                numbers = np.array(self._insert(cursor, batch.rows, batch.maps), np.int64)
+                for number, segment in zip(sent, batch.segments, strict=True):
+                    extents = segment.extents._replace(documents=numbers[segment.extents.documents])
+                    cards = map(card_of, numbers.tolist(), batch.rows)
+                    publish(cursor, number, extents, segment.length, cards=cards)
         return len(paths)
 
-    def adopt(self, given: Adopted) -> int:
-        """Take segments of another store as they are, in one commit; their documents replace those of the same path."""
+    def adopt(self, copied: CopiedSegments) -> int:
+        """Take segments of another store as they are, in one commit, replacing documents of an equal path."""
+        rows = list(copied.rows.values())
+        paths = [row.path for row in rows]
         with self._writing() as cursor:
-            paths = [row.path for row in given.rows.values()]
-            self._forget(cursor, paths)
             check_rules(cursor, self.path)
-            places = {number: at for at, number in enumerate(given.rows)}
-            maps = {places[number]: data for number, data in given.maps.items()}
-            numbers = dict(zip(given.rows, self._insert(cursor, list(given.rows.values()), maps), strict=True))
-            for segment in given.segments:
-                _adopt_segment(cursor, segment, numbers)
-            self._finish(cursor, touched=set(map(bucket_of, paths)))
+            with commit(cursor, paths):
+                _drop(cursor, [number for number, _, _ in _numbers_of(cursor, paths)])
+                places = {number: place for place, number in enumerate(copied.rows)}
+                maps = {places[number]: data for number, data in copied.maps.items()}
+                numbers = dict(zip(copied.rows, self._insert(cursor, rows, maps), strict=True))
+                for segment in copied.segments:
+                    _adopt_segment(cursor, segment, numbers)
         return len(paths)
 
-    def _commit_long(self, entry: Entry, document: LongDocument) -> int:
-        """Lay a document down piece by piece, in one transaction: memory holds a piece, and nobody sees a half."""
+    def _commit_long(self, new: NewDocument, document: LongDocument) -> int:
+        """Store a document piece by piece, in one transaction: memory holds a piece, and nobody sees a half."""
         with self._writing() as cursor:
             check_rules(cursor, self.path)
-            self._forget(cursor, [document.path])
-            numbers = np.array(self._insert(cursor, rows_of([entry]), {}), np.int64)
-            for start, part in pieces(document):  # a segment each takes half the memory; merging makes fewer of them
-                laid = Laid(0, start, Extent(part, document.kind, document.language))
-                write_segment(cursor, [laid], numbers)
-            self._finish(cursor, touched={bucket_of(document.path)})
+            with commit(cursor, [document.path]):
+                _drop(cursor, [number for number, _, _ in _numbers_of(cursor, [document.path])])
+                (number,) = self._insert(cursor, [row_of(new)], {})
+                for start, part in pieces(document):  # a segment each takes half the memory; merging makes fewer
+                    extent = Extent(part, document.kind, document.language)
+                    write_segment(cursor, [DocumentExtent(number, start, extent)])
         return 1
 
-    def _insert(self, cursor: Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> range:
-        """Put documents into their table; returns their numbers."""
+    def _insert(self, cursor: Cursor, rows: Sequence[DocumentRow], maps: Mapping[int, bytes]) -> range:
+        """Put documents into their table, with source maps by their place among them; returns their numbers."""
         ((first,),) = cursor.fetch("SELECT coalesce(max(number), 0) + 1 FROM documents")
         numbers = range(first, first + len(rows))
         numbered = ((number, *row) for number, row in zip(numbers, rows, strict=True))
-        sealed = ((*row, seal_of(*row)) for row in numbered)
-        cursor.executemany(f"INSERT INTO documents VALUES ({'?, ' * (len(Row._fields) + 1)}?)", sealed)  # noqa: S608
-        with_seals = [(numbers[at], data, seal_of(numbers[at], data)) for at, data in maps.items()]
-        cursor.executemany("INSERT INTO maps VALUES (?, ?, ?)", with_seals)
+        cursor.executemany(_INSERT, ((*row, seal_of(*row)) for row in numbered))
+        sealed_maps = [(numbers[place], data, seal_of(numbers[place], data)) for place, data in maps.items()]
+        cursor.executemany("INSERT INTO maps VALUES (?, ?, ?)", sealed_maps)
         return numbers
-
-    def _forget(self, cursor: Cursor, paths: Iterable[str], *, only: str | None = None) -> list[str]:
-        gone = {
-            number: path
-            for number, path, origin in _named(cursor, paths)
-            if only is None or (origin or "").startswith(only)  # else it has become another's since it was listed
-        }
-        _drop(cursor, list(gone))
-        return list(gone.values())
-
-    def _finish(self, cursor: Cursor, *, touched: Iterable[int]) -> None:
-        """Bring the state root and the generation up to date; the last step of every commit."""
-        roots = checked_roots(cursor, sealed_meta(cursor, "root"))
-        buckets = sorted(set(touched))
-        leaves = _leaves(cursor, buckets)
-        cursor.executemany("DELETE FROM buckets WHERE number = ?", [(bucket,) for bucket in buckets])
-        fresh = [(bucket, root_of(leaves[bucket])) for bucket in buckets if bucket in leaves]
-        cursor.executemany("INSERT INTO buckets VALUES (?, ?)", fresh)
-        for bucket in buckets:
-            roots.pop(bucket, None)
-        roots.update(fresh)
-        generation = int.from_bytes(sealed_meta(cursor, "generation"), "big") + 1
-        for key, value in (("root", state_root(roots)), ("generation", generation.to_bytes(8, "big"))):
-            write_meta(cursor, key, value)
-        write_meta(cursor, "layout", layout_of(cursor, generation))
 
     # ---- where documents came from
 
     def origins(self, prefix: str) -> dict[str, Origins]:
         """What is stored of each file below a root: its stamp and the paths of its documents."""
-        found: dict[str, Origins] = {}
+        origins: dict[str, Origins] = {}
         statement = "SELECT origin, stamp, path FROM documents WHERE origin >= ? AND origin < ? ORDER BY path"
         with self._reading() as cursor:
             for origin, stamp, path in cursor.fetch(statement, (prefix, prefix[:-1] + "0")):
                 name = origin.removeprefix(prefix)
-                if name in found:
-                    found[name].paths.append(path)
-                else:
-                    found[name] = Origins(stamp, [path])
-        return found
+                origins.setdefault(name, Origins(stamp, [])).paths.append(path)
+        return origins
 
     def owner(self, path: str) -> str | None:
         """The origin of the document of that path; an empty one where it has none."""
         with self._reading() as cursor:
-            found = cursor.fetch("SELECT origin FROM documents WHERE path = ?", (path,))
-        return (found[0][0] or "") if found else None
+            rows = cursor.fetch("SELECT origin FROM documents WHERE path = ?", (path,))
+        return (rows[0][0] or "") if rows else None
 
     def claim_folder(self, prefix: str, places: Sequence[Named], *, own: Sequence[str]) -> str | None:
         """Record the folder that the documents of a root are named in: the first that is free; None where none is.
@@ -326,10 +285,10 @@ class Store(ABC):
         """
         with self._writing() as cursor:
             roots = _roots(cursor)
-            if is_folder(known := roots.get(prefix)):
-                return known
-            others = [folder for each, folder in roots.items() if is_folder(folder) and not each.startswith(tuple(own))]
-            free = next((each for each in places if _is_free(cursor, each, others, own)), None)
+            if is_folder(recorded := roots.get(prefix)):
+                return recorded
+            others = [folder for root, folder in roots.items() if is_folder(folder) and not root.startswith(tuple(own))]
+            free = next((place for place in places if _is_free(cursor, place, others, own)), None)
             if free is not None:
                 _write_root(cursor, prefix, free.folder)
         return None if free is None else free.folder
@@ -360,14 +319,17 @@ class Store(ABC):
             for start, end in now.extents(row.number):
                 hasher.update(now.read(row.number, start, end))
             (values,) = cursor.fetch(f"SELECT {COLUMNS} FROM documents WHERE number = ?", (row.number,))  # noqa: S608
-            number, _, _, content_hash, _, _, length, time, kind, language, rule, title, _, stamp, _ = values
-            leaf = leaf_hash(new, time, content_hash)
-            kept = (length, time, kind, language, rule, title)
-            values = (number, new, hasher.digest(), content_hash, leaf, bucket_of(new), *kept, origin, stamp)
-            cursor.execute("DELETE FROM documents WHERE number = ?", (number,))
-            cursor.execute(f"INSERT INTO documents VALUES ({'?, ' * len(values)}?)", (*values, seal_of(*values)))  # noqa: S608
-            rename_card(cursor, now.home(number), number, new)
-            self._finish(cursor, touched={bucket_of(old), bucket_of(new)})
+            renamed = DocumentRow(*values[1:-1])._replace(
+                path=new,
+                id=hasher.digest(),
+                leaf=leaf_hash(new, row.time, row.content_hash),
+                bucket=bucket_of(new),
+                origin=origin,
+            )
+            with commit(cursor, [old, new]):
+                cursor.execute("DELETE FROM documents WHERE number = ?", (row.number,))
+                cursor.execute(_INSERT, (row.number, *renamed, seal_of(row.number, *renamed)))
+                rename_card(cursor, now.home(row.number), row.number, new)
         return True
 
     # ---- vectors of texts
@@ -424,12 +386,11 @@ class Store(ABC):
     # ---- keeping house
 
     def compact(self) -> None:
-        """Lay all live documents down anew, without what was deleted, in as few segments as there can be."""
-        with self._writing() as cursor:
-            for batch in list(batches(_views(cursor))):
+        """Lay all live documents down anew, without deleted text, in as few segments as there can be."""
+        with self._writing() as cursor, commit(cursor):
+            for batch in list(batches(segments_of(cursor))):
                 if len(batch) > 1 or batch[0].dead:
-                    merge(cursor, batch)
-            self._finish(cursor, touched=())
+                    publish_merged(cursor, merge(cursor, batch), batch)
 
     def tidy(self) -> None:
         """Merge segments before there are many of them: each look-up visits every segment.
@@ -440,40 +401,45 @@ class Store(ABC):
             return
         with suppress(StoreFullError, StoreBusyError, ChangedError):
             while self._is_crowded():
-                with self._merging() as (cursor, views):
-                    chosen = crowded(views)
+                with self._merging() as (cursor, segments):
+                    chosen = crowded(segments)
                     if chosen:
-                        merge(cursor, chosen)
-                        self._finish(cursor, touched=())
+                        self._merge(cursor, chosen)
             self._give_back()
+
+    def _merge(self, cursor: Cursor, segments: Sequence[StoredSegment]) -> None:
+        """Commit one segment in the place of some, where they are still as they were read."""
+        merged = merge(cursor, segments)
+        cursor.take_turn([seal for segment in segments for seal in segment.changing()])
+        with commit(cursor):
+            publish_merged(cursor, merged, segments)
 
     @contextmanager
     def _merging(self) -> Iterator[tuple[Cursor, Sequence[StoredSegment]]]:
         """A transaction, and the segments that it may merge."""
         with self._writing() as cursor:
-            yield cursor, _views(cursor)
+            read_state(cursor)
+            yield cursor, segments_of(cursor)
 
     def _is_crowded(self) -> bool:
         with self._reading() as cursor:
-            return bool(crowded(_views(cursor)))
+            return bool(crowded(segments_of(cursor)))
 
     def rebuild(self) -> None:
-        """Index all stored text again, by today's rules."""
-        with self._writing() as cursor, self.snapshot() as now:
+        """Index all stored text again, by the rules of this program."""
+        with self._writing() as cursor, self.snapshot() as now, commit(cursor):
             kinds = {row.number: (row.kind, row.language) for row in now.rows()}
-            old = now.segments()
-            laid = (
-                Laid(number, start, Extent(now.read(number, start, end), *kinds[number]))
+            outdated = now.segments()
+            extents = (
+                DocumentExtent(number, start, Extent(now.read(number, start, end), *kinds[number]))
                 for number in sorted(kinds)
                 for start, end in now.extents(number)
             )
-            for group in grouped(laid):
-                documents = np.array([each.document for each in group])
-                write_segment(cursor, group, documents)
-            for segment in old:
+            for group in grouped(extents):
+                write_segment(cursor, group)
+            for segment in outdated:
                 drop_segment(cursor, segment.number)
             write_rules(cursor)
-            self._finish(cursor, touched=())
         self.tidy()
 
 
@@ -486,14 +452,6 @@ def place_below(prefix: str) -> str:
     path = prefix.removesuffix("//")
     folder, mark, glob = path.rpartition("?")
     return f"{folder}/{glob}" if mark and not os.path.lexists(path) else path or "/"
-
-
-def new_store(cursor: Cursor) -> None:
-    """What is true of a corpus without documents."""
-    for key, value in (("generation", (0).to_bytes(8, "big")), ("root", state_root({}))):
-        write_meta(cursor, key, value)
-    write_meta(cursor, "layout", layout_of(cursor, 0))
-    write_rules(cursor)
 
 
 class Named(NamedTuple):
@@ -528,71 +486,58 @@ def _write_root(cursor: Cursor, prefix: str, folder: str) -> None:
 def _is_free(cursor: Cursor, place: Named, others: Iterable[str], own: Sequence[str]) -> bool:
     """Whether a root may name its documents there: no other folder overlaps it, no other document is in it."""
     folder, file = place
-    for each in filter(None, others if folder else ()):
-        if folder.startswith(each) or (not file and each.startswith(folder)):
+    for other in filter(None, others if folder else ()):
+        if folder.startswith(other) or (not file and other.startswith(folder)):
             return False
     if file:
         path = folder + file
-        found = cursor.fetch(
+        origins = cursor.fetch(
             "SELECT origin FROM documents WHERE path = ? OR (path > ? AND path < ?)", (path, f"{path}#/", f"{path}#:")
         )
     elif folder:
         bounds = (folder, folder[:-1] + "0")
-        found = cursor.fetch("SELECT origin FROM documents WHERE path >= ? AND path < ?", bounds)
+        origins = cursor.fetch("SELECT origin FROM documents WHERE path >= ? AND path < ?", bounds)
     else:
-        found = cursor.fetch("SELECT origin FROM documents")
-    return all((origin or "").startswith(tuple(own)) for (origin,) in found)
+        origins = cursor.fetch("SELECT origin FROM documents")
+    return all((origin or "").startswith(tuple(own)) for (origin,) in origins)
 
 
-def _named(cursor: Cursor, paths: Iterable[str]) -> Iterator[tuple[int, str, str | None]]:
+_INSERT = f"INSERT INTO documents VALUES ({'?, ' * (len(DocumentRow._fields) + 1)}?)"  # noqa: S608
+
+
+def _numbers_of(cursor: Cursor, paths: Iterable[str]) -> Iterator[tuple[int, str, str | None]]:
     """Number, path and origin of the documents of some paths."""
-    asked = list(dict.fromkeys(paths))
-    for first in range(0, len(asked), _AT_ONCE):
-        some = asked[first : first + _AT_ONCE]
-        marks = ", ".join("?" * len(some))
-        yield from cursor.fetch(f"SELECT number, path, origin FROM documents WHERE path IN ({marks})", some)  # noqa: S608
-
-
-def _leaves(cursor: Cursor, buckets: Sequence[int]) -> dict[int, list[bytes]]:
-    """The leaves of some buckets, by path."""
-    found: dict[int, list[bytes]] = {}
-    for first in range(0, len(buckets), _AT_ONCE):
-        some = buckets[first : first + _AT_ONCE]
-        marks = ", ".join("?" * len(some))
-        rows = cursor.fetch(f"SELECT bucket, leaf FROM documents WHERE bucket IN ({marks}) ORDER BY bucket, path", some)  # noqa: S608
-        checked_leaves([leaf for _, leaf in rows])
-        for bucket, leaf in rows:
-            found.setdefault(bucket, []).append(leaf)
-    return found
+    distinct = list(dict.fromkeys(paths))
+    for first in range(0, len(distinct), AT_ONCE):
+        batch = distinct[first : first + AT_ONCE]
+        marks = ", ".join("?" * len(batch))
+        yield from cursor.fetch(f"SELECT number, path, origin FROM documents WHERE path IN ({marks})", batch)  # noqa: S608
 
 
 def _drop(cursor: Cursor, numbers: Sequence[int]) -> None:
-    """Forget documents by their numbers."""
+    """Delete documents by their numbers."""
     if numbers:
         cursor.executemany("DELETE FROM documents WHERE number = ?", [(number,) for number in numbers])
         cursor.executemany("DELETE FROM maps WHERE document = ?", [(number,) for number in numbers])
         mask(cursor, numbers)
 
 
-def _check_taken(known: Iterable[tuple[int, str, str | None]], own: Sequence[str]) -> None:
-    taken = [path for _, path, origin in known if not (origin or "").startswith(tuple(own))]
+def _check_taken(documents: Iterable[tuple[int, str, str | None]], own: Sequence[str]) -> None:
+    taken = [path for _, path, origin in documents if not (origin or "").startswith(tuple(own))]
     if taken:
         raise TakenError(taken)
 
 
 def _adopt_segment(cursor: Cursor, segment: StoredSegment, numbers: Mapping[int, int]) -> None:
-    """Write a segment of another store down; of one that has dead text only what is live."""
-    number = cursor.next_segment()
-    extents, length = segment.extents, segment.length
+    """Write a segment of another store down; of one with dead text only what is live."""
     if segment.dead:
-        extents, length = lay_anew(cursor, number, [segment])
+        copied = merge(cursor, [segment])
     else:
+        number = cursor.next_segment()
         write_blobs(cursor, number, segment.blobs())
-    renumbered = np.array([numbers[each] for each in extents.documents.tolist()], np.int64)
-    write_extents(cursor, number, extents._replace(documents=renumbered), length=length)
-    write_cards(cursor, number, [card._replace(number=numbers[card.number]) for card in segment.cards()])
-
-
-def _views(cursor: Cursor) -> list[StoredSegment]:
-    shelf = BlobReader(cursor)
-    return [StoredSegment(shelf, row) for row in shelf.segments()]
+        copied = MergedSegment(number, segment.length, segment.extents, segment.cards())
+    documents = np.array([numbers[number] for number in copied.extents.documents.tolist()], np.int64)
+    cards = [card._replace(number=numbers[card.number]) for card in copied.cards]
+    publish_merged(
+        cursor, MergedSegment(copied.number, copied.length, copied.extents._replace(documents=documents), cards)
+    )

@@ -1,36 +1,55 @@
-"""How does a corpus move from one store to another, and is everything in it still what was written?"""
+"""A corpus copied from one store to another; a store read through for everything that is not as it was written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import apsw
+import numpy as np
 from blake3 import blake3
 
 from brimful.errors import StoreError
+from brimful.index.segments import pages_of
 from brimful.store import remembered
 from brimful.store.address import Address
-from brimful.store.format import Cursor, SqliteCursor, seal_of
+from brimful.store.format import (
+    CARDS,
+    EXTENTS,
+    FIRSTS,
+    HEADS,
+    LITTLE,
+    PAGE,
+    SECTIONS,
+    TEXT,
+    UNITS,
+    WORDS,
+    Cursor,
+    SqliteCursor,
+    seal_of,
+    segment_of,
+)
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
-from brimful.store.rows import Card
-from brimful.store.snapshot import StoredSnapshot, checked_roots
+from brimful.store.rows import BLOCK_BYTES, Card
+from brimful.store.segments import StoredSegment, telling_names
+from brimful.store.snapshot import StoredSnapshot
 from brimful.store.sqlite import opened_to_read
-from brimful.store.store import Adopted, Store
-from brimful.store.views import StoredSegment
-from brimful.store.writing import Row
+from brimful.store.state import checked_roots
+from brimful.store.store import CopiedSegments, Store
+from brimful.store.writing import DocumentRow, counts_of_telling
 
-# ---- copying: How does a corpus move from one store to another, without being indexed again?
+# ---- copying
 #
 # Segment by segment, each with its documents in one commit: text and positions are taken as they are, only the
-# numbers of documents are new. What is there already is left alone, so a copy that was broken off goes on where it
-# ended, and one of a store that changed since brings only the changes. It has ended when the state roots are equal.
+# numbers of documents are new. Documents that are there already are left alone, so a copy that was broken off goes on
+# where it ended, and a later copy brings only the changes. It has ended when the state roots are equal.
 
 
 class Copied(NamedTuple):
-    """What a copy did: documents that were written, were there already, and were deleted; and the root of both."""
+    """The result of a copy: documents written, there already, and deleted; and the root of both stores."""
 
     copied: int
     unchanged: int
@@ -41,11 +60,12 @@ class Copied(NamedTuple):
 def copy(
     source: Store, target: Store, *, delete: bool = False, progress: Callable[[str], None] | None = None
 ) -> Copied:
-    """Bring a store to what another one holds now; `delete` also forgets documents that only the target has."""
+    """Bring a store to the state of another one; `delete` also forgets documents that only the target has."""
+    with target.snapshot() as now:
+        present = {row.path: row for row in (DocumentRow(*values) for _, *values in now.stored_rows())}
     with source.snapshot() as now:
-        known = {path: values for _, path, *values in _rows(target)}
-        wanted = {number: (path, *values) for number, path, *values in now.stored_rows()}
-        extra = sorted(known.keys() - {path for path, *_ in wanted.values()})
+        wanted = {number: DocumentRow(*values) for number, *values in now.stored_rows()}
+        extra = sorted(present.keys() - {row.path for row in wanted.values()})
         if extra and not delete:
             raise StoreError(
                 f"{target.path} has {len(extra)} documents that {source.path} has not ({extra[0]!r:.100}, …); "
@@ -55,12 +75,11 @@ def copy(
         for group in _groups(now.segments()):
             numbers = sorted({number for segment in group for number in segment.extents.documents.tolist()})
             rows = {number: wanted[number] for number in numbers}
-            if any(known.get(path) != values for path, *values in rows.values()):
+            if any(present.get(row.path) != row for row in rows.values()):
                 maps = {number: data for number in rows if (data := now.packed_map(number)) is not None}
-                adopted = {number: Row(*values) for number, values in rows.items()}
-                copied += target.adopt(Adopted(adopted, maps, group))
+                copied += target.adopt(CopiedSegments(rows, maps, group))
                 if progress is not None:
-                    progress(rows[numbers[-1]][0])
+                    progress(rows[numbers[-1]].path)
         if extra:
             target.remove_of(None, extra)
         for prefix, name in source.roots().items():
@@ -70,11 +89,6 @@ def copy(
             if then.root != now.root:
                 raise StoreError(f"{target.path} was changed while it was copied to; copy again")
         return Copied(copied, len(wanted) - copied, len(extra), now.root.hex())
-
-
-def _rows(store: Store) -> Iterator[tuple[Any, ...]]:
-    with store.snapshot() as now:
-        yield from now.stored_rows()
 
 
 def _groups(segments: Sequence[StoredSegment]) -> list[list[StoredSegment]]:
@@ -93,45 +107,46 @@ def _groups(segments: Sequence[StoredSegment]) -> list[list[StoredSegment]]:
     return [group for _, group in groups]
 
 
-# ---- verify: Is everything that is stored still what was written?
+# ---- verifying
 
 
 def verify(place: Path | Address) -> list[str]:
     """Read a whole store, and name everything that is not as it was written; an empty list means all is well.
 
-    SQLite checks its own pages and their checksums; every row's and blob's seal is checked; every document's content is
-    hashed; and the hashes must lead to the state root.
+    SQLite checks its own pages and their checksums; the seal of every row and blob is checked; every blob is compared
+    with what names it, and every page of terms with its neighbours; every document is hashed, and the hashes must lead
+    to the state root.
     """
     if isinstance(place, Path):
         return _read_through(place, _file_problems)
     from brimful.store.postgres import reading
 
-    found: list[str] = []
+    problems: list[str] = []
     try:
         with reading(place) as cursor:
-            found.extend(_problems(cursor))
+            problems.extend(_problems(cursor))
     except StoreError as error:
-        found.append(f"the store can't be read through: {error}")
-    return found
+        problems.append(f"the store can't be read through: {error}")
+    return problems
 
 
 def glance(path: Path) -> list[str]:
     """SQLite's view of its structure and its pages' checksums, in a moment, without reading any document."""
-    return _read_through(path, lambda cursor: _told_by(cursor, "quick_check"))
+    return _read_through(path, lambda cursor: _reports_of(cursor, "quick_check"))
 
 
 def _read_through(path: Path, look: Callable[[SqliteCursor], Iterator[str]]) -> list[str]:
-    """What a look at a file finds, the end of it included where it can't be read on."""
-    found: list[str] = []
+    """The problems of a file; the last one says where it can't be read on."""
+    problems: list[str] = []
     try:
         with closing(opened_to_read(path)) as connection:
-            found.extend(look(SqliteCursor(connection)))
+            problems.extend(look(SqliteCursor(connection)))
     except (apsw.Error, StoreError) as error:
-        found.append(f"the store can't be read through: {error}")
-    return found
+        problems.append(f"the store can't be read through: {error}")
+    return problems
 
 
-def _told_by(cursor: SqliteCursor, check: str) -> Iterator[str]:
+def _reports_of(cursor: SqliteCursor, check: str) -> Iterator[str]:
     return (f"SQLite: {problem}" for (problem,) in cursor.fetch(f"PRAGMA {check}") if problem != "ok")
 
 
@@ -144,13 +159,15 @@ _SEALED = {
 
 def _file_problems(cursor: SqliteCursor) -> Iterator[str]:
     cursor.execute("BEGIN")
-    yield from _told_by(cursor, "integrity_check")
+    yield from _reports_of(cursor, "integrity_check")
     yield from _problems(cursor)
 
 
 def _problems(cursor: Cursor) -> Iterator[str]:
+    segments: set[int] = set()
     for (key,) in cursor.fetch("SELECT key FROM blobs ORDER BY key"):
         data, seal = cursor.sealed("blobs", key) or (None, None)
+        segments.add(segment_of(key))
         if seal_of(key, data) != seal:
             yield f"blob {key} fails its checksum"
     for table, columns in _SEALED.items():
@@ -160,32 +177,63 @@ def _problems(cursor: Cursor) -> Iterator[str]:
     yield from remembered.problems(cursor)
     now = StoredSnapshot(cursor)
     checked_roots(cursor, now.root)
-    yield from _column_problems(now)
-    yield from _content_problems(now)
-
-
-def _column_problems(now: StoredSnapshot) -> Iterator[str]:
-    """Columns are copies of what stands elsewhere, or must fit to each other."""
-    cards = []
+    if lost := segments - {segment.number for segment in now.segments()}:
+        yield f"segment {min(lost)} has blobs, but no row"
     for segment in now.segments():
-        cards += segment.cards()
-        bases, ends, documents, _ = segment.extents
-        if int((ends - bases).sum()) != segment.live or (bases[1:] < ends[:-1]).any() or ends[-1] > segment.length:
-            yield f"the extents of segment {segment.number} do not fit on its axis"
-        if documents.min() < segment.lowest or documents.max() > segment.highest:
-            yield f"segment {segment.number} holds documents that it does not name"
-        if len(segment.heads.starts) and segment.heads.ends.max() > segment.length:
-            yield f"a heading of segment {segment.number} lies outside of it"
-    rows = [Card(row.number, row.path, row.title, row.length, row.time, row.kind, row.language) for row in now.rows()]
-    if sorted(cards) != sorted(rows):
+        yield from _segment_problems(segment)
+    yield from _document_problems(now)
+
+
+_SINGLE = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS, LITTLE, WORDS)
+
+
+def _segment_problems(segment: StoredSegment) -> Iterator[str]:
+    """A segment has each of its blobs, and no page says other terms than the list of pages and the words say.
+
+    Whatever reads a column compares its numbers with the segment's row.
+    """
+    places = set(segment.places())
+    named = {(kind, 0) for kind in _SINGLE} | {(PAGE, place) for place in range(len(segment.firsts))}
+    for kind, place in sorted(named - places):
+        yield f"segment {segment.number} has lost a blob of kind {kind}, number {place}"
+    blocks = {(TEXT, place) for place in range(segment.length // BLOCK_BYTES + 1)}
+    for kind, place in sorted(places - named - blocks):
+        yield f"segment {segment.number} has a blob that nothing names, of kind {kind}, number {place}"
+    if named - places:
+        return
+    words, counts = b"", np.zeros(len(telling_names()), np.int64)
+    following = [*segment.firsts[1:], None]
+    for place, postings in enumerate(segment.pages()):
+        names = list(postings.names)
+        is_sorted = all(first < second for first, second in pairwise(names))
+        end = following[place]
+        if not names or names[0] != segment.firsts[place] or not is_sorted or (end is not None and names[-1] >= end):
+            yield f"page {place} of segment {segment.number} does not hold the terms that it is found by"
+        words += b"".join(page.words for page in pages_of(postings))
+        counts += counts_of_telling(postings)
+    if words != segment.words():
+        yield f"the words of segment {segment.number} are not the ones of its pages"
+    stored_counts = segment.little_words()
+    if stored_counts is not None and not np.array_equal(stored_counts, counts):
+        yield f"segment {segment.number} counts words otherwise than its pages"
+    begun = segment.extents.bases[segment.extents.ends > segment.extents.bases]
+    for cuts in (segment.unit_starts, segment.section_starts):
+        if not np.isin(begun, cuts).all():
+            yield f"a document in segment {segment.number} begins no unit or section"
+    _ = segment.heads  # compared with the segment's row when it is read
+
+
+def _document_problems(now: StoredSnapshot) -> Iterator[str]:
+    """Cards say what the table says; every document has the content that was added, and leads to the state root."""
+    cards = sorted(card for segment in now.segments() for card in segment.cards())
+    rows = list(now.rows())
+    if cards != sorted(
+        Card(row.number, row.path, row.title, row.length, row.time, row.kind, row.language) for row in rows
+    ):
         yield "the columns of documents do not say what their table says"
+    leaves: dict[int, list[bytes]] = {}
     for row in rows:
         now.source_map(row.number)
-
-
-def _content_problems(now: StoredSnapshot) -> Iterator[str]:
-    leaves: dict[int, list[bytes]] = {}
-    for row in now.rows():
         hasher = blake3()
         end = 0
         for start, end in now.extents(row.number):
@@ -193,5 +241,5 @@ def _content_problems(now: StoredSnapshot) -> Iterator[str]:
         if hasher.digest() != row.content_hash or end != row.length:
             yield f"{row.path}: the stored content is not what was added"
         leaves.setdefault(bucket_of(row.path), []).append(leaf_hash(row.path, row.time, row.content_hash))
-    if state_root({bucket: root_of(found) for bucket, found in leaves.items()}) != now.root:
+    if state_root({bucket: root_of(members) for bucket, members in leaves.items()}) != now.root:
         yield "the documents do not lead to the state root"

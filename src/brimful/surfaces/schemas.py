@@ -59,7 +59,7 @@ class BudgetBody(Asked):
     reserved_response: Tokens = 500
 
 
-Room = Annotated[
+_Room = Annotated[
     Annotated[int, Field(ge=1, le=LARGEST), Tag("tokens")] | Annotated[BudgetBody, Tag("reserves")],
     Discriminator(lambda given: "reserves" if isinstance(given, dict | BudgetBody) else "tokens"),
 ]
@@ -118,7 +118,7 @@ else:
 class ContextRequest(_Chosen):
     """A question, a budget and what is chosen for the answer; a text alone stands for a list of one."""
 
-    budget: Room = Field(
+    budget: _Room = Field(
         DEFAULT_BUDGET, description="Tokens for the context itself, or a whole call's tokens with reserves"
     )
     set: Set = Field({})

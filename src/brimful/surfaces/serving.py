@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from brimful import limits
 from brimful.errors import InputError
 from brimful.receipts.receipt import Receipt
-from brimful.store.format import ByteLru
+from brimful.store.caching import ByteCache
 
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: what is unsent is dropped
 _PIECE_BYTES = limits.HEAD_BYTES // 16
@@ -184,7 +184,7 @@ class Receipts:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._kept: ByteLru[str, Receipt] = ByteLru(limits.RECEIPTS_BYTES, most=most)
+        self._kept: ByteCache[str, Receipt] = ByteCache(limits.RECEIPTS_BYTES, most=most)
 
     def keep(self, receipt: Receipt | None) -> str:
         """Keep a receipt in place of the oldest; its id."""

@@ -27,10 +27,10 @@ from brimful.errors import (
     StoreVersionError,
 )
 from brimful.store.address import Address
-from brimful.store.far import CHANGING, FarBlobs, KeptBlobs
-from brimful.store.format import ChangedError, Cursor, Sealed, Value, kind_of_key
+from brimful.store.format import CHANGING, ChangedError, Cursor, SealedKey, Value, kind_of_key
 from brimful.store.postgres import layout
-from brimful.store.store import new_store
+from brimful.store.remote import BlobCache, RemoteBlobs
+from brimful.store.state import begin
 
 CONNECT_SECONDS, STATEMENT_SECONDS = 10, 600
 SILENT_SECONDS = 30
@@ -129,7 +129,7 @@ R = TypeVar("R")
 
 
 class SilentError(psycopg.OperationalError):
-    """A server took a statement and says nothing."""
+    """A server took a statement and does not answer."""
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
@@ -240,14 +240,14 @@ class PostgresCursor(Cursor):
         self,
         connection: Connection,
         *,
-        kept: KeptBlobs | None = None,
+        kept: BlobCache | None = None,
         beside: Callable[[], AbstractContextManager[Cursor]] | None = None,
     ) -> None:
         self.connection = connection
-        self._far = None if kept is None else FarBlobs(kept, self._blobs)
+        self._remote = None if kept is None else RemoteBlobs(kept, self._blobs)
         self._beside = beside
         self._has_turn = False
-        self._waiting: dict[int, Sealed] = {}
+        self._waiting: dict[int, SealedKey] = {}
         self._waiting_bytes = 0
         self._incoming = False
         self._in_use = threading.RLock()  # threads that ask the same state read one after the other
@@ -298,14 +298,14 @@ class PostgresCursor(Cursor):
         """Bytes with their seal: their length first, with as much as one fetch may bring, then the rest in pieces."""
         if table == "blobs" and key in self._waiting:
             return self._waiting[key][1:]
-        if table == "maps" or self._far is None:
+        if table == "maps" or self._remote is None:
             return self._fetched(table, [key]).get(key)
-        return self._far.get(key)
+        return self._remote.get(key)
 
     def expect(self, keys: Sequence[int]) -> None:
         """Fetch blobs that will be asked for, where they are kept."""
-        if self._far is not None:
-            self._far.expect(keys)
+        if self._remote is not None:
+            self._remote.expect(keys)
 
     def _blobs(self, keys: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
         return self._fetched("blobs", keys)
@@ -322,7 +322,7 @@ class PostgresCursor(Cursor):
             found[key] = (b"".join(parts), seal)
         return found
 
-    def write_blobs(self, blobs: Iterable[Sealed]) -> None:
+    def write_blobs(self, blobs: Iterable[SealedKey]) -> None:
         """Keep blobs; they are sent together, some megabytes at once."""
         for blob in blobs:
             self._waiting[blob[0]] = blob
@@ -532,7 +532,7 @@ def _make_corpus(connection: Connection, address: Address) -> int:
     cursor = PostgresCursor(connection)
     cursor.take_turn()
     if _known(connection, address) is None:  # else another process was faster
-        new_store(cursor)
+        begin(cursor)
     return number
 
 

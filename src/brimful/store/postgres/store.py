@@ -17,7 +17,6 @@ from psycopg.pq import TransactionStatus
 from brimful.errors import DocumentError, StoreBusyError, StoreError, StoreUnreachableError
 from brimful.store import remembered
 from brimful.store.address import Address
-from brimful.store.far import KeptBlobs, kept_bytes
 from brimful.store.format import Cursor, Value
 from brimful.store.postgres import layout
 from brimful.store.postgres.session import (
@@ -35,10 +34,11 @@ from brimful.store.postgres.session import (
     prepared,
     translated,
 )
+from brimful.store.remote import BlobCache, kept_bytes
+from brimful.store.segments import StoredSegment
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
-from brimful.store.views import StoredSegment
-from brimful.store.writing import Row
+from brimful.store.writing import DocumentRow
 
 # ---- store: The server's store: what is one commit, one snapshot, one turn?
 
@@ -148,7 +148,7 @@ class PostgresStore(Store):
     ) -> None:
         """Open a corpus, or make it where the role may; `make=False` opens one that is there."""
         self.path = address
-        self.kept = KeptBlobs(kept_bytes())
+        self.kept = BlobCache(kept_bytes())
         self.trips = 0
         self._spare: list[Connection] = []
         self._lock = threading.Lock()
@@ -298,7 +298,7 @@ class PostgresStore(Store):
             with self.snapshot() as now:
                 yield cursor, now.segments()
 
-    def _insert(self, cursor: Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> range:
+    def _insert(self, cursor: Cursor, rows: Sequence[DocumentRow], maps: Mapping[int, bytes]) -> range:
         for row in rows:
             if len(row.path.encode()) > layout.LONGEST_PATH_BYTES:
                 raise DocumentError(

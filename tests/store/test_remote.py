@@ -1,4 +1,4 @@
-"""What is far away is fetched together and kept, up to a size; a file that is near pays nothing for it."""
+"""Blobs of a server are fetched together and kept, up to a size."""
 
 from itertools import count
 
@@ -7,9 +7,9 @@ import pytest
 import brimful
 from brimful import Document
 from brimful.errors import SettingError
-from brimful.store import far
-from brimful.store.far import FarBlobs, KeptBlobs, kept_bytes
+from brimful.store import remote
 from brimful.store.format import EXTENTS, UNITS, key_of
+from brimful.store.remote import BlobCache, RemoteBlobs, kept_bytes
 
 _numbers = count(1)
 QUESTIONS = ("Which cup7 has tea?", "Where does pot3 stand?", "Who drinks caffee?", "nothing like this")
@@ -17,11 +17,11 @@ QUESTIONS = ("Which cup7 has tea?", "Where does pot3 stand?", "Who drinks caffee
 
 def test_kept_blobs_are_bounded():
     """The oldest are let go of; the two kinds that are written anew are never kept."""
-    kept = KeptBlobs(100)
+    kept = BlobCache(100)
     for place in range(10):
         kept.keep(place, (bytes(30), b"seal"), size=30)
     assert [place for place in range(10) if kept.get(place)] == [7, 8, 9]
-    blobs = FarBlobs(kept, lambda keys: dict.fromkeys(keys, (b"x", b"seal")))
+    blobs = RemoteBlobs(kept, lambda keys: dict.fromkeys(keys, (b"x", b"seal")))
     assert blobs.get(key_of(1, EXTENTS)) == (b"x", b"seal")
     assert kept.get(key_of(1, EXTENTS)) is None
     assert kept.get(key_of(1, UNITS)) == (b"x", b"seal")  # it came along
@@ -29,20 +29,20 @@ def test_kept_blobs_are_bounded():
 
 def test_the_size_is_one_setting(monkeypatch):
     """Megabytes in one variable; anything else is an error that names it."""
-    monkeypatch.delenv(far.VARIABLE, raising=False)
-    assert kept_bytes() == far.KEPT_MEGABYTES << 20
-    monkeypatch.setenv(far.VARIABLE, "30")
+    monkeypatch.delenv(remote.VARIABLE, raising=False)
+    assert kept_bytes() == remote.KEPT_MEGABYTES << 20
+    monkeypatch.setenv(remote.VARIABLE, "30")
     assert kept_bytes() == 30 << 20
     for wrong in ("much", "-1", "1.5", "²"):
-        monkeypatch.setenv(far.VARIABLE, wrong)
-        with pytest.raises(SettingError, match=f"{far.VARIABLE} is '{wrong}'; it is a whole number of megabytes"):
+        monkeypatch.setenv(remote.VARIABLE, wrong)
+        with pytest.raises(SettingError, match=f"{remote.VARIABLE} is '{wrong}'; it is a whole number of megabytes"):
             kept_bytes()
 
 
 def test_the_bytes_are_the_same_however_much_is_kept(postgres_server, tmp_path, monkeypatch):
     """With nothing kept, a server's contexts and receipts are still those of a file."""
     address = postgres_server.address(f"far-{next(_numbers)}")
-    monkeypatch.setenv(far.VARIABLE, "0")
+    monkeypatch.setenv(remote.VARIABLE, "0")
     with brimful.open(tmp_path / "one.db") as file, brimful.open(address) as server:
         for engine in (file, server):
             engine.add_documents(_documents())
