@@ -20,6 +20,16 @@ def test_one_command_reads_a_folder_and_answers(brimful, corpus):
     assert max(map(len, done.err.splitlines())) <= 80
 
 
+def test_a_secret_that_is_named_like_the_question_is_pointed_out(brimful, tmp_path):
+    """A skipped file may be the one that answers, which its name shows; other secrets are only counted."""
+    (tmp_path / "tea.md").write_text("Tea is hot.\n")
+    for name in ("usage.md", "keys.md"):
+        (tmp_path / name).write_text("AKIA" + "Q7ZK2VW9" * 2 + " opens the store.\n")
+    done = brimful("context", "What is the usage of tea?", tmp_path)
+    assert "skipped: 2 secret" in done.err
+    assert f"1 secret matches the question: {tmp_path.name}/usage.md; --allow secret" in done.err
+
+
 def test_a_pipe_gets_the_bytes_that_were_counted(corpus):
     """In a process of its own: the engine's own text to the byte, no colour, no motion."""
     done = start("context", "tea", corpus, "-b", "50")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -27,6 +28,24 @@ class Skipped:
     path: str
     reason: Reason
     detail: str = ""
+
+
+def matching(skipped: Iterable[Skipped], question: str) -> list[Skipped]:
+    """Skipped files whose name shares a word of at least 4 letters, or its beginning, with a question.
+
+    >>> [file.path for file in matching([Skipped("docs/usage.rst", "secret"), Skipped(".env", "secret")], "Usage?")]
+    ['docs/usage.rst']
+    """
+    words = set(_WORD.findall(question.casefold()))
+
+    def is_named(file: Skipped) -> bool:
+        names = _WORD.findall(file.path.rstrip("/").rpartition("/")[2].rpartition(".")[0].casefold())
+        return any(name.startswith(word) or word.startswith(name) for name in names for word in words)
+
+    return [file for file in skipped if is_named(file)]
+
+
+_WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def context(
             if receipt is not None and answer.windows:
                 name = quote(one_line(receipt))
                 say(f"receipt written to {name}; check it: brimful verify {name} {one_line(_sources(store, paths))}")
-            views.show_skips(corpus.report.skipped)
+            views.show_skips(corpus.report.skipped, question=chosen.question)
     return corpus.exit_code(found=bool(answer.windows))
 
 
@@ -121,7 +121,7 @@ def search(
                 views.show_missing(results.missing)
             else:
                 views.show_nothing(len(engine.columns.documents), why_empty(results))
-            views.show_skips(corpus.report.skipped)
+            views.show_skips(corpus.report.skipped, question=question)
     return corpus.exit_code(found=bool(results.hits))
 
 

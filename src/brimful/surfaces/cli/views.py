@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimful.assembly.context import Context
 from brimful.documents.documents import Document
-from brimful.documents.skips import Skipped
+from brimful.documents.skips import Skipped, matching
 from brimful.engine import Engine
 from brimful.search.spelling import Correction
 from brimful.surfaces.cli.dispatch import FIXABLE
@@ -144,14 +144,18 @@ def show_corrections(corrections: Iterable[Correction]) -> None:
         say(tint("warn", f"searched for {one_line(', '.join(terms))} instead of {one_line(word)}{undo}"))
 
 
-def show_skips(skipped: Sequence[Skipped]) -> None:
-    """Count the skipped files by reason, and name each that could be read after all."""
+def show_skips(skipped: Sequence[Skipped], *, question: str = "") -> None:
+    """Count the skipped files by reason; name those that could be read after all, and secrets that match a question."""
     notable = [skip for skip in skipped if skip.reason not in _EXPECTED_SKIPS]
     if not notable:
         return
     counts = sorted(Counter(skip.reason for skip in notable).items(), key=lambda item: (-item[1], item[0]))
     reasons = ", ".join(f"{number:,} {_SKIP_PHRASES.get(reason, reason)}" for reason, number in counts)
     say(f"skipped: {reasons} (--json lists them)")
+    likely = [one_line(skip.path) for skip in matching(skipped, question) if skip.reason == "secret"]
+    if likely:
+        matches = "1 secret matches" if len(likely) == 1 else f"{len(likely)} secrets match"
+        say(tint("warn", f"  {matches} the question: {', '.join(likely[:_MOST_SKIPS])}; --allow secret"))
     fixable = [skip for skip in notable if skip.reason in FIXABLE]
     for skip in fixable[:_MOST_SKIPS]:
         say(tint("warn", f"  {one_line(skip.path)}: {skip.reason.replace('_', ' ')}; {one_line(skip.detail)}"))
