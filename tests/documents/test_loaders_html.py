@@ -24,6 +24,7 @@ def text_of(html: str | bytes) -> str:
         ("<table><tr><td><h2>A</h2><p>b<td>c</table>", "## A\n\nb\n\nc\n"),
         ("<pre>a\n  b</pre>", "```\na\n  b\n```\n"),
         ("Run <code>make</code> now", "Run `make` now\n"),
+        ("<code>name</code> <code>text</code><code> </code> or <tt>a</tt><tt>b</tt>", "`name` `text` or `ab`\n"),
         ("<blockquote><p>a</blockquote>b", "> a\n\nb\n"),
         ("a<br>b", "a\nb\n"),
         ("<a href='x>y'>link</a> <img alt='a cat'>", "link a cat\n"),

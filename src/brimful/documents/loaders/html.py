@@ -36,6 +36,7 @@ _LINK_SIGNS = frozenset(
     "skip-to-main".split()
 )
 _SIGNS_BEHIND = "\u00b6\uf0c1\U0001f517"  # what marks a heading as something to link to
+_CODE = frozenset({"code", "tt", "kbd"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CLOSING = _BLOCKS | _HEADINGS.keys() | frozenset("li tr td th caption ul ol pre blockquote table".split())
 _DEEPEST = 8  # lists, quotes and tables nested further are written as if they were not
@@ -218,8 +219,8 @@ class _Writer:
             self.mains += name == "main"
             self.anchor = attribute(attributes, "id") if name in ("section", "article", "div") else None
             self.heading = 0 if name == "p" else self.heading  # a heading that was never closed
-        elif name in ("code", "tt", "kbd") and not self.pre:
-            self.inline.append("`")
+        elif name in _CODE and not self.pre:
+            self.inline.append("\1")
         else:
             self.open_structure(name, attributes)
 
@@ -268,8 +269,8 @@ class _Writer:
                 if not self.hidden_depth:
                     self.hidden = None
             return
-        if name in ("code", "tt", "kbd") and not self.pre:
-            self.inline.append("`")
+        if name in _CODE and not self.pre:
+            self.inline.append("\2")
         elif name == "text":  # of a drawing
             self.inline.append(" ")
         elif name == "a":
@@ -367,7 +368,8 @@ class _Writer:
             return
         lines = [" ".join(line.split()) for line in inline.split("\0")]
         text = "\n".join(line for line in lines if line)
-        text = re.sub(r"`\s*`", "", text).rstrip(_SIGNS_BEHIND).rstrip()
+        text = re.sub("\1\\s*\2", "", text).replace("\2\1", "")  # code without text, and code in two elements
+        text = text.replace("\1", "`").replace("\2", "`").rstrip(_SIGNS_BEHIND).rstrip()
         if not text:
             return
         if self.heading:
