@@ -9,7 +9,6 @@ import pytest
 
 import brimful
 from brimful import Document
-from brimful.densify import memory as remembering
 from brimful.densify.captures import Captures
 from brimful.densify.memory import Memory, copy_answers, memory_of
 from brimful.errors import DocumentError, StoreAccessError, StoreUnreachableError
@@ -102,30 +101,6 @@ def test_another_machine_pays_nothing(address, home, tmp_path, monkeypatch):
         assert engine.densify(TEXT, model=second).text
         assert [each.name for each in engine.captures()] == ["visit"]
     assert second.calls == 0
-
-
-def test_no_fetch_brings_more_than_a_piece(address, monkeypatch):
-    """A long text comes in pieces, its length first, and is what was written."""
-    monkeypatch.setattr(remembering, "PIECE_BYTES", 1_000)
-    long = "Tea is served at four, 茶. " * 500
-    with opened(address) as store, memory_of(store) as memory:
-        key = memory.key(b"r", ["long"])
-        memory.keep(key, long, recipe=b"r", source=b"s", span=Span(0, 10))
-        done = Captures(memory).capture(long, FakeModel(), name="long")
-        fetched = []
-        answers = store.answers
-
-        def seen(statement, values=()):
-            rows = answers(statement, values)
-            fetched.extend(len(each) for row in rows for each in row if isinstance(each, bytes | str))
-            return rows
-
-        monkeypatch.setattr(store, "answers", seen)
-        assert memory.find(key) == long
-        assert [text for _, text in memory.places(b"r", b"s")] == [long]
-        assert Captures(memory).get("long") == done
-    assert max(fetched) == 1_000
-    assert sum(fetched) > 3 * len(long)
 
 
 def test_answers_do_not_wait_for_documents(address):

@@ -1,8 +1,8 @@
-"""What has been answered already?
+"""Remembers what models answered, so that nothing is asked twice.
 
-A partial is remembered by its recipe (prompt, model, what was asked for) and content, and by its place in its source,
-so that a run that was killed, or cut its parts anew, asks only for what is missing. Committed at each answer, in a
-SQLite file, or in the store of a corpus that lies on a server; a row whose checksum fails is treated as never written.
+A partial is remembered by its recipe (prompt, model, settings) and content, and by its place in its source, so that a
+run that was killed, or cut its parts anew, asks only for what is missing. Committed at each answer, in a SQLite file,
+or in the store of a corpus on a server; a row whose checksum fails counts as never written.
 """
 
 from __future__ import annotations
@@ -16,18 +16,12 @@ from typing import Any, Protocol, Self
 import apsw
 from blake3 import blake3
 
-from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
+from brimful.errors import StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from brimful.store.address import Address
 from brimful.store.format import Value, fetch, seal_of
 from brimful.store.opening import digests_of
 from brimful.store.store import Store
 from brimful.text.spans import Span
-
-PIECE_BYTES = 1 << 20
-"""What one fetch brings of a text at most."""
-
-MOST_BYTES = 1 << 30
-"""What a text has at most."""
 
 _APPLICATION_ID = 0x4252_444D  # "BRDM"
 _VERSION = 1
@@ -57,17 +51,17 @@ _KEYS = {
 
 
 class Answers(Protocol):
-    """Who keeps the rows: a file, or a store."""
+    """Keeps the rows: a file, or a store."""
 
     def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
 
     def keep_answers(self, statements: Sequence[_Statement]) -> None:
-        """Some statements, all of them or none, committed when this returns."""
+        """All statements or none, committed when this returns."""
 
 
 class Memory:
-    """Answers in a file or a store, shared by threads and processes; without either they live as long as the object.
+    """Answers in a file or a store, shared by threads and processes; without either they end with the object.
 
     >>> with Memory() as memory:
     ...     memory.keep(memory.key(b"recipe", ["Tea at four."]), "Tea.")
@@ -77,7 +71,7 @@ class Memory:
 
     def __init__(self, path: Path | str | None = None, *, store: Answers | None = None) -> None:
         self._file = _File(path) if store is None else None
-        self._kept: Answers = self._file if store is None else store  # type: ignore[assignment]  # one is there
+        self._rows: Answers = self._file or store  # type: ignore[assignment]  # one is there
 
     def __enter__(self) -> Self:
         return self
@@ -86,15 +80,13 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file; a store is closed by whoever opened it."""
+        """Close the file; a store stays open."""
         if self._file is not None:
             self._file.close()
 
-    # ---- partials
-
     @staticmethod
     def key(recipe: bytes, texts: Sequence[str]) -> bytes:
-        """What an answer is kept under: the recipe and the texts it was given, in order."""
+        """A hash of a recipe and of the texts that were condensed, in order."""
         hasher = blake3(recipe)
         for text in texts:
             raw = text.encode()
@@ -103,7 +95,7 @@ class Memory:
 
     def find(self, key: bytes) -> str | None:
         """The answer kept under a key."""
-        for _, seal, raw in self._bodies("partials", ("key", "seal"), ("text",), "WHERE key = ?", (key,)):
+        for seal, raw in self.rows("SELECT seal, text FROM partials WHERE key = ?", (key,)):
             text = _text(raw)
             return text if seal == seal_of(key, text) else None
         return None
@@ -115,27 +107,22 @@ class Memory:
         statements = _replacing("partials", (key, text.encode(), seal_of(key, text)))
         if span is not None:
             statements += _replacing("places", (recipe, source, span.start, span.end, key))
-        self._kept.keep_answers(statements)
+        self._rows.keep_answers(statements)
 
     def places(self, recipe: bytes, source: bytes) -> list[tuple[Span, str]]:
-        """Partials of this source by their places, none overlapping; of several that begin alike the longest."""
-        rows = self._bodies(
-            "partials JOIN places USING (key)",
-            ("key", "seal", "start", '"end"'),
-            ("text",),
-            'WHERE recipe = ? AND source = ? ORDER BY start, "end" DESC',
-            (recipe, source),
+        """Partials of a source by their places, none overlapping; of several that begin alike the longest."""
+        statement = (
+            'SELECT key, seal, start, "end", text FROM partials JOIN places USING (key) '
+            'WHERE recipe = ? AND source = ? ORDER BY start, "end" DESC'
         )
-        found: list[tuple[Span, str]] = []
+        partials: list[tuple[Span, str]] = []
         reached = 0
-        for key, seal, start, end, raw in rows:
+        for key, seal, start, end, raw in self.rows(statement, (recipe, source)):
             text = _text(raw)
             if start >= reached and seal == seal_of(key, text):
-                found.append((Span(start, end), text))
+                partials.append((Span(start, end), text))
                 reached = end
-        return found
-
-    # ---- limits
+        return partials
 
     def limit(self, endpoint: str, model: str, kind: str) -> int | None:
         """A number of tokens that was learnt: `named` by an error, or `overflowed`, the smallest that was too much."""
@@ -146,110 +133,83 @@ class Memory:
 
     def keep_limit(self, endpoint: str, model: str, kind: str, tokens: int) -> None:
         """Remember a limit; of what overflowed, the smallest counts."""
-        known = self.limit(endpoint, model, kind)
-        if kind == "overflowed" and known is not None and known <= tokens:
+        smallest = self.limit(endpoint, model, kind)
+        if kind == "overflowed" and smallest is not None and smallest <= tokens:
             return
-        self._kept.keep_answers(_replacing("limits", (endpoint, model, kind, tokens)))
+        self._rows.keep_answers(_replacing("limits", (endpoint, model, kind, tokens)))
 
     def purge(self) -> None:
         """Leave no byte of any answer in the file, no row of one in the store; limits and captures stay."""
         if self._file is not None:
             self._file.purge()
         else:
-            self._kept.keep_answers([("DELETE FROM places", ()), ("DELETE FROM partials", ())])
-
-    # ---- captures: rows whose meaning `captures` knows
+            self._rows.keep_answers([("DELETE FROM places", ()), ("DELETE FROM partials", ())])
 
     def captures(self, name: str | None = None) -> Iterator[tuple[Any, ...]]:
-        """What is written of one capture, or of all, by name: its values, then their seal."""
-        chosen, values = ("", ()) if name is None else ("WHERE name = ? ", (name,))
-        plain, texts = ("name", "model", "status", "seal"), ("message", "original", "digest", "sources")
-        for row in self._bodies("captures", plain, texts, f"{chosen}ORDER BY name", values):
-            name, model, status, seal, message, original, digest, sources = row
-            yield name, model, status, _text(message), original, _text(digest), _text(sources), seal
+        """The rows of one capture, or of all, by name: values, then their seal."""
+        statement = "SELECT * FROM captures WHERE name = ?" if name else "SELECT * FROM captures ORDER BY name"
+        for row in self.rows(statement, (name,) if name else ()):
+            yield tuple(_text(value) if at in _CAPTURED_TEXTS else value for at, value in enumerate(row))
 
     def keep_capture(self, row: Sequence[Any]) -> None:
-        """Write one down, in the place of the one of its name."""
-        packed = [each.encode() if at in _CAPTURED_TEXTS else each for at, each in enumerate(row)]
-        self._kept.keep_answers(_replacing("captures", packed))
-
-    # ---- rows
+        """Write a capture down, in place of one of its name."""
+        packed = [value.encode() if at in _CAPTURED_TEXTS else value for at, value in enumerate(row)]
+        self._rows.keep_answers(_replacing("captures", packed))
 
     def write(self, statement: str, values: Sequence[Value]) -> None:
         """One statement, committed when this returns."""
-        self._kept.keep_answers([(statement, values)])
+        self._rows.keep_answers([(statement, values)])
 
     def rows(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
-        return self._kept.answers(statement, values)
-
-    def _bodies(
-        self, table: str, plain: Sequence[str], bodies: Sequence[str], rest: str, values: Sequence[Value]
-    ) -> Iterator[tuple[Any, ...]]:
-        """Rows, of long values their lengths first, with as much as one fetch may bring, then the rest in pieces."""
-        own, key = table.partition(" ")[0], plain[0]
-        asked = ", ".join([*plain, *(f"octet_length({each}), substr({each}, 1, {PIECE_BYTES})" for each in bodies)])
-        for row in self.rows(f"SELECT {asked} FROM {table} {rest}", values):  # noqa: S608 - names of ours
-            found = []
-            for number, name in enumerate(bodies):
-                length, first = row[len(plain) + 2 * number :][:2]
-                if length > MOST_BYTES:
-                    raise CorruptError(f"a row of {own} has {length} bytes; purge() forgets what models answered")
-                pieces = [first or b""]  # SQLite has no piece of nothing
-                for start in range(PIECE_BYTES, length, PIECE_BYTES):
-                    statement = f"SELECT substr({name}, {start + 1}, {PIECE_BYTES}) FROM {own} WHERE {key} = ?"  # noqa: S608
-                    pieces += [data for (data,) in self.rows(statement, (row[0],))]
-                found.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
-            yield (*row[: len(plain)], *found)
-
-    # ---- moving
+        return self._rows.answers(statement, values)
 
     def take_from(self, other: Memory, *, replace: bool = True) -> int:
         """Keep what another memory holds and this one does not; returns how many answers and captures came.
 
         A capture of a name that is here already is replaced, or stays as it is.
         """
-        known = {key for (key,) in self.rows("SELECT key FROM partials")}
+        keys = {key for (key,) in self.rows("SELECT key FROM partials")}
         count = 0
         for (key,) in other.rows("SELECT key FROM partials ORDER BY key"):
-            if key not in known and (text := other.find(key)) is not None:
+            if key not in keys and (text := other.find(key)) is not None:
                 self.keep(key, text)
                 count += 1
         for row in other.rows("SELECT endpoint, model, kind, tokens FROM limits ORDER BY endpoint, model, kind"):
             self.keep_limit(*row)
         rows = other.rows(f"SELECT {', '.join(_KEYS['places'])}, key FROM places")  # noqa: S608 - names of ours
-        self._kept.keep_answers([each for row in rows for each in _replacing("places", row)])
-        held = dict(self.rows("SELECT name, seal FROM captures"))
+        self._rows.keep_answers([statement for row in rows for statement in _replacing("places", row)])
+        seals = dict(self.rows("SELECT name, seal FROM captures"))
         for row in other.captures():
-            if row[0] not in held or (replace and held[row[0]] != row[-1]):
+            if row[0] not in seals or (replace and seals[row[0]] != row[-1]):
                 self.keep_capture(row)
                 count += 1
         return count
 
 
-_CAPTURED_TEXTS = (3, 5, 6)
+_CAPTURED_TEXTS = (3, 5, 6)  # columns kept as bytes
 
 
 def _replacing(table: str, row: Sequence[Value]) -> list[_Statement]:
-    """What puts a row in the place of the one of its key, on any engine."""
+    """The statements that replace the row of a key, on any engine."""
     keys = _KEYS[table]
-    same = " AND ".join(f"{key} = ?" for key in keys)
+    matches = " AND ".join(f"{key} = ?" for key in keys)
     return [
-        (f"DELETE FROM {table} WHERE {same}", row[: len(keys)]),  # noqa: S608 - names of ours
+        (f"DELETE FROM {table} WHERE {matches}", row[: len(keys)]),  # noqa: S608 - names of ours
         (f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row),  # noqa: S608
     ]
 
 
 def _text(raw: bytes | str) -> str:
-    """A text as it was kept; of a damaged one something that no seal fits to."""
+    """A text from its bytes; of damaged ones something that no seal fits to."""
     return raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
 
 
 def memory_of(store: Store) -> Memory:
-    """The memory of a corpus: in its store where that is a server's, or in a file beside it.
+    """The memory of a corpus: in its store where that is a server's, or in a file next to it.
 
-    What a file of this machine has from before, a server's memory takes over, once. A role that may not write there
-    keeps its answers in that file.
+    A server's memory takes over once what a file of this machine has. A role that may not write there keeps its
+    answers in that file.
     """
     file = digests_of(store.path)
     if not store.keeps_answers():
@@ -289,20 +249,21 @@ class _File:
 
     def _prepare(self) -> None:
         cursor = self._connection.cursor()
-        found = cursor.execute("PRAGMA application_id").fetchall()[0][0]
-        if found not in (0, _APPLICATION_ID) or (not found and fetch(cursor, "SELECT 1 FROM sqlite_schema LIMIT 1")):
+        ((application,),) = cursor.execute("PRAGMA application_id").fetchall()
+        is_other = not application and fetch(cursor, "SELECT 1 FROM sqlite_schema LIMIT 1")
+        if application not in (0, _APPLICATION_ID) or is_other:
             raise StoreVersionError(f"{self.path} is not a memory of this package; give another path")
         cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA synchronous = FULL")
         with self._connection:
             ((version,),) = fetch(cursor, "PRAGMA user_version")
-            if found and version != _VERSION:
+            if application and version != _VERSION:
                 raise StoreVersionError(f"{self.path} was written by another version of Brimful; give another path")
             cursor.execute(_TABLES)
             cursor.execute(f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_VERSION}")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
@@ -311,7 +272,7 @@ class _File:
             return fetch(self._connection.cursor(), statement, values)
 
     def keep_answers(self, statements: Sequence[_Statement]) -> None:
-        """Some statements, all of them or none."""
+        """All statements or none."""
         with self._lock, _translated(self.path), self._connection:
             for statement, values in statements:
                 self._connection.cursor().execute(statement, values)
@@ -328,7 +289,7 @@ class _File:
 
 @contextmanager
 def _translated(path: Path | str | None) -> Iterator[None]:
-    """Within the block SQLite's errors become ours."""
+    """Raise SQLite's errors as ours."""
     try:
         yield
     except apsw.FullError as error:
