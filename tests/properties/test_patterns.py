@@ -20,7 +20,6 @@ from re import _parser as parser  # type: ignore[attr-defined]
 import pytest
 
 import brimful
-from brimful.densify.plan import squeeze
 from brimful.densify.wording import shown
 from brimful.documents.ignores import IgnoreRules
 from brimful.documents.loaders.html import read_page
@@ -243,8 +242,6 @@ WHOLE: dict[str, tuple[Callable[[str], object], str, str]] = {
     "ignores: blanks": (IgnoreRules.parse, "", " "),
     "ignores: escaped blanks": (IgnoreRules.parse, "", "\\ "),
     "ignores: brackets": (IgnoreRules.parse, "", "[[:a"),
-    "lean: blanks": (lambda text: squeeze(text, is_prose=True), "", " "),
-    "lean: tabs and blanks": (lambda text: squeeze(text, is_prose=False), "a", "\t "),
     "html: names without values": (read_page, "<div role ", "a"),
     "html: names and blanks": (read_page, "<div role ", "a "),
     "html: quotes": (read_page, "<a name=", "\"'"),

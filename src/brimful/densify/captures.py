@@ -1,8 +1,7 @@
-"""What was captured, and has it been condensed?
+"""Captures: texts that are written down before they are condensed (DENS: snapshots, the CaptureWorkflow).
 
-DENS calls a capture a snapshot, and this the CaptureWorkflow. A capture is written down before the first call:
-`pending`, then `done` with its digest, or `failed` with the message. The original is kept in every case, so a failed
-one can be tried again, and pays only for what is missing.
+A capture is `pending`, then `done` with its digest, or `failed` with the message. The original is kept in every case,
+so a failed capture can be tried again, and pays only for what is missing.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _STATUSES: tuple[_CaptureStatus, ...] = get_args(_CaptureStatus)
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A captured text with what became of it (DENS: snapshot)."""
+    """A captured text, its status and its digest (DENS: snapshot)."""
 
     name: str
     model: str
@@ -46,18 +45,18 @@ class Capture:
 
     @property
     def path(self) -> str:
-        """What the text is stored as, whole."""
+        """The path of the text in a store."""
         return f"{CAPTURED}{self.name}"
 
     @property
     def digest_path(self) -> str | None:
-        """What its digest is stored as, beside it; None where it has none, or none but the text itself."""
+        """The path of its digest in a store; None where it has none, or the digest is the text itself."""
         if self.status != "done" or self.digest.split() == self.original.content.decode().split():
             return None
         return digest_path(self.path)
 
     def document(self) -> Document:
-        """The whole text, as a document that a store can take and search finds (ruling 22)."""
+        """The text as a document that a store takes and search finds (ruling 22)."""
         named = Document(self.name, self.original.content)
         return Document(self.path, self.original.content, kind=named.kind, language=named.language)
 
@@ -65,17 +64,17 @@ class Capture:
         """The digest as a document that says what it was made from."""
         if self.digest_path is None:
             return None
-        made = f"Digest of {self.path}, by {self.model}\n\n{self.digest}"
-        return Document(self.digest_path, made, kind="prose", language="text")
+        text = f"Digest of {self.path}, by {self.model}\n\n{self.digest}"
+        return Document(self.digest_path, text, kind="prose", language="text")
 
 
 def digest_path(path: str) -> str:
-    """Where the digest of a captured text stands."""
+    """The path of the digest of a captured text."""
     return f"{path}/digest"
 
 
 def name_of(text: str | Document) -> str:
-    """What a capture is called that nobody named: the same text, the same name.
+    """The name of a capture that nobody named, which follows from its text.
 
     >>> name_of("Tea at four.")
     'c3c34248b68e'
@@ -102,9 +101,9 @@ class Captures:
         cancel: threading.Event | None = None,
         sleep: Callable[[float], None] | None = None,
     ) -> Capture:
-        """Write a text down, condense it, write down how that ended.
+        """Write a text down, condense it, and write down how that ended.
 
-        Failures that this package names are the capture's status, not an exception; Ctrl-C leaves it pending.
+        Errors of this package become the status `failed`; Ctrl-C leaves the capture pending.
         """
         original = source if isinstance(source, Document) else Document(name, source)
         if not original.content.strip():
@@ -130,13 +129,12 @@ class Captures:
         cancel: threading.Event | None = None,
         sleep: Callable[[float], None] | None = None,
     ) -> Capture:
-        """Try a failed or pending capture again, with its own model or another; a done one is returned as it is."""
-        known = self.get(name)
-        if known.status == "done":
-            return known
-        return self.capture(
-            known.original, model or known.model, name=name, settings=settings, cancel=cancel, sleep=sleep
-        )
+        """Try a failed or pending capture again, with its model or another; a done one is returned as it is."""
+        before = self.get(name)
+        if before.status == "done":
+            return before
+        model = model or before.model
+        return self.capture(before.original, model, name=name, settings=settings, cancel=cancel, sleep=sleep)
 
     def get(self, name: str) -> Capture:
         """One capture by its name."""
@@ -146,13 +144,13 @@ class Captures:
         return _read(row)
 
     def list(self, status: _CaptureStatus | None = None) -> list[Capture]:
-        """All captures, or those of one status, by name."""
+        """All captures, or the captures of one status, by name."""
         if status is not None:
             choose(status, _STATUSES, what="status")
         return [capture for capture in map(_read, self.memory.captures()) if status in (None, capture.status)]
 
     def purge(self, stored: Collection[str]) -> None:
-        """Leave no byte of any partial, nor of a done capture whose document is not among those stored."""
+        """Erase all partials, and each done capture whose document is not stored."""
         for capture in self.list("done"):
             if capture.path not in stored:
                 self.memory.write("DELETE FROM captures WHERE name = ?", (capture.name,))

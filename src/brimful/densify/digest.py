@@ -1,4 +1,8 @@
-"""What comes out: the condensed text, where each sentence is from, and what it cost."""
+"""A condensed text: its sentences with their sources, and what it cost.
+
+A sentence of a partial comes from the part that was condensed. A sentence of a merge comes from the sentences it
+shares terms with, and has all their sources; where it shares none, it has the sources of everything that was merged.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,7 @@ from brimful.documents.documents import Document
 from brimful.text.spans import Span, merge_spans
 from brimful.text.terms import query_terms
 
-# ---- cite: Where does each sentence of a digest come from?
-#
-# A sentence of a partial comes from the part that was condensed. A sentence of a merge comes from the sentences it
-# shares terms with, and has all their places; where it shares none, it has the places of everything that was merged.
-
-_LEAST_LETTERS = 4  # shorter words (the, and, of) tie everything to everything
+_MIN_LETTERS = 4  # shorter words (the, and, of) tie everything to everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Partial:
 
     @property
     def text(self) -> str:
-        """The whole answer."""
+        """The answer as one text."""
         return " ".join(sentence.text for sentence in self.sentences)
 
 
@@ -56,36 +55,31 @@ def from_part(text: str, span: Span) -> Partial:
 
 
 def from_merge(text: str, inputs: Sequence[Partial]) -> Partial:
-    """The answer to a merge: each sentence with the places of those it rests on.
+    """The answer to a merge: each sentence with the sources of the sentences that it rests on.
 
     >>> one = from_part("Tea at four.", Span(0, 90))
     >>> two = from_part("Cake is served at five.", Span(90, 180))
     >>> [cited.sources for cited in from_merge("They serve cake. Rain.", [one, two]).sentences]
     [(Span(start=90, end=180),), (Span(start=0, end=180),)]
     """
-    known = [cited for partial in inputs for cited in partial.sentences]
-    terms = [_terms(cited.text) for cited in known]
-    everything = tuple(merge_spans(span for cited in known for span in cited.sources))
-    found = []
+    merged = [cited for partial in inputs for cited in partial.sentences]
+    terms = [_terms(cited.text) for cited in merged]
+    sentences = []
     for sentence in _sentences_of(text):
-        own = _terms(sentence)
-        shared = [len(own & each) for each in terms]
+        shared = [len(_terms(sentence) & of_merged) for of_merged in terms]
         most = max(shared, default=0)
-        resting = [cited for cited, count in zip(known, shared, strict=True) if most and 2 * count >= most]
-        spans = tuple(merge_spans(span for cited in resting for span in cited.sources)) or everything
-        found.append(CitedSentence(sentence, spans))
-    return Partial(tuple(found))
+        resting = [cited for cited, count in zip(merged, shared, strict=True) if most and 2 * count >= most] or merged
+        spans = merge_spans(span for cited in resting for span in cited.sources)
+        sentences.append(CitedSentence(sentence, tuple(spans)))
+    return Partial(tuple(sentences))
 
 
 def _terms(text: str) -> frozenset[bytes]:
     return frozenset(
         term
         for term, _, _, _ in query_terms(text)
-        if len(term) >= _LEAST_LETTERS or term.isdigit() or term[:1] >= b"\x80"
+        if len(term) >= _MIN_LETTERS or term.isdigit() or term[:1] >= b"\x80"
     )
-
-
-# ---- digest: What comes out: the condensed text, where each sentence is from, and what it cost.
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +94,9 @@ class Gap:
 class Digest:
     """A condensed text (DENS: dense output).
 
-    `joined` says that partials stand one after the other because no merge could make them fewer; `limit` is the context
-    limit that the run ended with, in the counter's own tokens. `covered` are the ranges of the source that reached a
-    partial: all of it, or `gaps` names what is missing.
+    `joined`: the partials follow each other because no merge could make them fewer. `limit`: the context limit that the
+    run ended with, in the counter's tokens. `covered`: the ranges of the source that reached a partial; `gaps` names the
+    others.
     """
 
     text: str

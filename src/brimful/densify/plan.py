@@ -1,11 +1,7 @@
-"""How much may go into one request, where is a text cut for it, and what would it all cost?"""
+"""How much may go into one request, what is a model asked, and what would it all cost?"""
 
 from __future__ import annotations
 
-import math
-import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -15,184 +11,47 @@ from blake3 import blake3
 
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.model import Model
+from brimful.densify.slicing import Slicer, groups_of
 from brimful.documents.documents import Document
 from brimful.errors import InputTooLongError, SettingError
 from brimful.settings import DensifySettings
-from brimful.text.spans import Span, merge_spans, on_to_code_point
-from brimful.text.tokens import PreparedText, TokenCounter
-
-# ---- squeeze: How is a text sent without paying for its white space?
-
-# What is behind a sign looks only once at a run of blanks, however many of them the text has.
-_LINE_END = re.compile(r"(?<![ \t])[ \t]++(?=\r?\n)")
-_EMPTY_LINES = re.compile(r"(?:\r?\n){3,}")
-_INDENTATION = re.compile(r"^ +(?=[^ \t\r\n])", re.MULTILINE)
-_TABBED = re.compile(r"^ *\t", re.MULTILINE)
-_WITHIN = re.compile(r"(?<=\S) {2,}")
-
-
-def squeeze(text: str, *, is_prose: bool) -> str:
-    r"""The same lines in the same order: one space a step of indentation, one empty line, no blanks at a line's end.
-
-    What is code or data keeps the blanks within its lines, since they may stand in a literal or between columns.
-
-    >>> squeeze("def tea():\n    if late:\n        return None\n\n\n\nTEA = 4  # o'clock\n", is_prose=False)
-    "def tea():\n if late:\n  return None\n\nTEA = 4  # o'clock"
-    >>> squeeze("Tea   at four.  \n\n   * cake\n      - fresh", is_prose=True)
-    'Tea at four.\n\n * cake\n  - fresh'
-    """
-    text = _EMPTY_LINES.sub("\n\n", _LINE_END.sub("", text))
-    if is_prose:
-        text = _WITHIN.sub(" ", text)
-    if not _TABBED.search(text):
-        step = math.gcd(*(len(found) for found in _INDENTATION.findall(text)))
-        if step > 1:
-            text = _INDENTATION.sub(lambda found: " " * (len(found.group()) // step), text)
-    return text.strip()
-
-
-# ---- parts: Where is a text cut into parts that a model accepts?
-#
-# At the best boundary that leaves the fewest parts: section, unit (sentence, statement, record), line, word, code
-# point.
-
-_SLACK = 99
-"""Later parts are planned to be filled to so many percent; where that is too little room, a part ends within a sentence
-rather than that the text takes one part more."""
-
-
-class Slicer:
-    """One source, prepared once, cut as often as its allowances change."""
-
-    def __init__(self, document: Document, counter: TokenCounter) -> None:
-        self._raw = document.content
-        self._is_prose = document.kind == "prose"
-        self._prepared: PreparedText = counter.prepare(document.content.decode())
-        self._levels: tuple[Sequence[int], ...] = (document.outline.sections.tolist(), document.outline.units.tolist())
-
-    @property
-    def tokens(self) -> int:
-        """The tokens of the whole source."""
-        return self._prepared.count(0, len(self._raw))
-
-    def text(self, part: Span) -> str:
-        """A slice as text."""
-        return self._raw[part.start : part.end].decode()
-
-    def words(self, part: Span) -> str:
-        """A slice as it is sent: without white space that says nothing."""
-        return squeeze(self.text(part), is_prose=self._is_prose)
-
-    def count(self, part: Span) -> int:
-        """The tokens of a slice."""
-        return self._prepared.count(part.start, part.end)
-
-    def cut(self, spans: Iterable[Span], allowance: int) -> list[Span]:
-        r"""Parts of at most `allowance` tokens that hold every byte of the spans, save blank ones.
-
-        >>> from brimful.text.vocabularies import tokens_for
-        >>> slicer = Slicer(Document("a.txt", "One two.\n\nThree four.\n\nFive six."), tokens_for("approximate"))
-        >>> [slicer.text(part) for part in slicer.cut([Span(0, 32)], 6)]
-        ['One two.\n\nThree four.\n\n', 'Five six.']
-        """
-        parts = [part for span in spans for part in self._cut(span.start, span.end, max(allowance, 1))]
-        return [part for part in parts if self._raw[part.start : part.end].strip()]
-
-    def _cut(self, start: int, end: int, allowance: int) -> Iterator[Span]:
-        while start < end:
-            rest = self._prepared.count(start, end)
-            stop = end if rest <= allowance else self._stop(start, end, rest, allowance)
-            yield Span(start, stop)
-            start = stop
-
-    def _stop(self, start: int, end: int, rest: int, allowance: int) -> int:
-        """The end of the part at `start`: the last boundary of the best level that costs no part more."""
-        furthest = min(max(self._prepared.fit(start, allowance), start), end)
-        if furthest <= start:  # a single character over the allowance
-            return on_to_code_point(self._raw, start + 1)
-        parts_left = max(-(-rest // allowance) - 1, 1)
-        must_take = max(rest - parts_left * allowance * _SLACK // 100, 1)
-        nearest = start + max((furthest - start) * min(must_take, allowance) // allowance, 1)
-        for level in self._levels:
-            if (cut := _last_between(level, nearest, furthest)) > start:
-                return cut
-        for gap in (b"\n", b" ", b"\t"):
-            if (cut := self._raw.rfind(gap, nearest, furthest) + 1) > start:
-                return cut
-        return furthest
-
-
-def _last_between(cuts: Sequence[int], low: int, high: int) -> int:
-    at = bisect_right(cuts, high) - 1
-    return cuts[at] if at >= bisect_left(cuts, low) and at >= 0 else -1
-
-
-def missing(spans: Iterable[Span], length: int) -> list[Span]:
-    """What of `[0, length)` the spans leave out.
-
-    >>> [(gap.start, gap.end) for gap in missing([Span(2, 4), Span(4, 6)], 9)]
-    [(0, 2), (6, 9)]
-    """
-    gaps, reached = [], 0
-    for span in merge_spans(spans):
-        if span.start > reached:
-            gaps.append(Span(reached, span.start))
-        reached = max(reached, span.end)
-    return gaps + ([Span(reached, length)] if reached < length else [])
-
-
-def groups_of(sizes: Sequence[int], allowance: int, *, between: int) -> list[range]:
-    """Neighbours gathered while they fit, so that as few groups as possible result; a group has one item at least.
-
-    >>> groups_of([3, 3, 3, 9, 2], 8, between=1)
-    [range(0, 2), range(2, 3), range(3, 4), range(4, 5)]
-    """
-    found: list[range] = []
-    first, used = 0, 0
-    for at, size in enumerate(sizes):
-        if at > first and used + between + size > allowance:
-            found.append(range(first, at))
-            first, used = at, 0
-        used += size + (between if at > first else 0)
-    return [*found, range(first, len(sizes))] if sizes else found
-
-
-# ---- prompts: What is a model asked? The prompts are the text files in `prompts`.
+from brimful.text.spans import Span
+from brimful.text.tokens import TokenCounter
 
 Task = Literal["part", "merge"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """A prompt around a text: what stands before it and behind it, with a place for the number of words."""
+    """The text before and after the one to condense, with a place for the number of words."""
 
     task: Task
     before: str
-    behind: str
+    after: str
 
     def render(self, text: str, *, words: int) -> str:
-        """The whole prompt; the text is put in as it is, and nothing in it is taken for a place to fill.
+        """The prompt with a text; nothing in the text is taken for a place to fill.
 
         >>> prompt("part").render("{{words}}", words=80).count("80")
         1
         """
-        return f"{self.before.replace('{{words}}', str(words))}{text}{self.behind}"
+        return f"{self.before.replace('{{words}}', str(words))}{text}{self.after}"
 
     @property
     def identity(self) -> bytes:
-        """A hash of the prompt's own words, so that answers to an older prompt are not taken for answers to this."""
-        return blake3(f"{self.task}\0{self.before}\0{self.behind}".encode()).digest(16)
+        """A hash of the prompt's words, so that answers to an older prompt are not taken for answers to this one."""
+        return blake3(f"{self.task}\0{self.before}\0{self.after}".encode()).digest(16)
 
 
 @cache
 def prompt(task: Task) -> _Prompt:
     """The prompt for a task, from its file."""
-    whole = files(__package__).joinpath("prompts", f"{task}.txt").read_text("utf-8").rstrip("\n")
-    before, _, behind = whole.partition("{{text}}")
-    return _Prompt(task, before, behind)
+    template = files(__package__).joinpath("prompts", f"{task}.txt").read_text("utf-8").rstrip("\n")
+    before, _, after = template.partition("{{text}}")
+    return _Prompt(task, before, after)
 
 
-# ---- plan: How much may go into one request, and how much may come back?
+# The allowances of a request:
 #
 #     context limit = prompt overhead + text + output reserve + safety margin
 #
@@ -203,8 +62,8 @@ _WRAPPING_TOKENS = 16
 """What a provider adds around a message: roles, special tokens."""
 _ROOMY_TOKENS = 32_768
 _THOUGHT_TOKENS = 4_096
-"""Models with so much room may think before they write, and are charged for it from the output's reserve."""
-_LEAST_TARGET_TOKENS = 48
+"""Models with `_ROOMY_TOKENS` may think before they write, and are charged for it from the output's reserve."""
+_MIN_TARGET_TOKENS = 48
 
 
 _SEED_INPUT_TOKENS = 64_000
@@ -222,8 +81,8 @@ class Allowances:
     reserve: int  # what the provider is told as the most
 
     def target(self, tokens: int) -> int:
-        """How long the answer to so much text should be: two fifths of it, within the output's limit."""
-        return min(self.output, max(_LEAST_TARGET_TOKENS, tokens * 2 // 5))
+        """The length of an answer to `tokens` of text: two fifths of them, within the output's limit."""
+        return min(self.output, max(_MIN_TARGET_TOKENS, tokens * 2 // 5))
 
     def words(self, tokens: int) -> int:
         """The target as a number of words, which a model can follow; six to ten tokens, so that it is seldom cut.
@@ -247,7 +106,7 @@ def allowances(limit: int | None, counter: TokenCounter, settings: DensifySettin
         return Allowances(part, _merge_for(part, settings), output, output)
     output = min(max(limit * settings.output_percent // 100, settings.least_output_tokens), settings.most_output_tokens)
     if settings.target_tokens is not None:
-        output = min(output, max(settings.target_tokens, _LEAST_TARGET_TOKENS))
+        output = min(output, max(settings.target_tokens, _MIN_TARGET_TOKENS))
     reserve = output + (_THOUGHT_TOKENS if limit >= _ROOMY_TOKENS else 0)
     percent = settings.margin_percent if counter.exact else settings.estimate_margin_percent
     room = limit - reserve - -(-limit * percent // 100) - _WRAPPING_TOKENS
@@ -269,7 +128,7 @@ def _merge_for(part: int, settings: DensifySettings) -> int:
 
 
 def halved(now: Allowances, overflowed: int, settings: DensifySettings) -> Allowances | None:
-    """The allowances after a part of so many tokens overflowed; None where there is nothing left to halve.
+    """The allowances after a part of `overflowed` tokens was too long; None where there is nothing left to halve.
 
     An allowance that would send the same part again is skipped (DESIGN §5.15).
 
@@ -284,12 +143,12 @@ def halved(now: Allowances, overflowed: int, settings: DensifySettings) -> Allow
     while part >= overflowed:
         part = max(part // 2, settings.floor_tokens)
     # A part that barely fits leaves no room for a long answer, so the answer shrinks with it.
-    output = min(now.output, max(part // 3, _LEAST_TARGET_TOKENS))
+    output = min(now.output, max(part // 3, _MIN_TARGET_TOKENS))
     return Allowances(part, min(now.merge, _merge_for(part, settings)), output, max(output, now.reserve // 2))
 
 
 def halved_merge(now: Allowances, overflowed: int, *, pair: int) -> Allowances | None:
-    """The allowances after a merge of so many tokens overflowed, the parts' own untouched.
+    """The allowances after a merge of `overflowed` tokens was too long; that of parts stays.
 
     `pair` is what the smallest two neighbours need; None where they are all there was to merge.
 
@@ -315,8 +174,6 @@ def check_input(tokens: int, settings: DensifySettings) -> None:
             "raise input_limit_tokens or condense it in pieces"
         )
 
-
-# ---- forecast: What would a condensation ask of its model? Counted before anything is paid.
 
 _BETWEEN_TOKENS = 2
 

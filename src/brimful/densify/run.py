@@ -16,17 +16,8 @@ from brimful.densify.calls import Caller
 from brimful.densify.context_limits import learn
 from brimful.densify.digest import Gap, Partial, from_merge, from_part
 from brimful.densify.memory import Memory
-from brimful.densify.plan import (
-    Allowances,
-    Slicer,
-    Task,
-    allowances,
-    groups_of,
-    halved,
-    halved_merge,
-    missing,
-    prompt,
-)
+from brimful.densify.plan import Allowances, Task, allowances, halved, halved_merge, prompt
+from brimful.densify.slicing import Slicer, groups_of, missing
 from brimful.documents.documents import Document
 from brimful.errors import CancelledError, ContextLimitError, ProviderError, RequestSizeError
 from brimful.text.spans import Span, merge_spans
@@ -237,7 +228,7 @@ class Parting:
         run = self._run
         if run.limit is None and not run.model.small and not self._partials:
             overflowed = run.memory.limit(run.model.endpoint, run.model.name, "overflowed")
-            tokens = max((run.request_tokens("part", run.slicer.words(span)) for span in spans), default=0)
+            tokens = max((run.request_tokens("part", run.slicer.text(span).strip()) for span in spans), default=0)
             if overflowed is None or tokens < overflowed:
                 return spans
             while run.allowances.part >= overflowed and (smaller := halved(run.allowances, overflowed, run.settings)):
@@ -250,14 +241,14 @@ class Parting:
 
     def _task(self, part: Span) -> Callable[[], str]:
         slicer = self._run.slicer
-        return self._run.answer("part", [slicer.words(part)], tokens=slicer.count(part), span=part)
+        return self._run.answer("part", [slicer.text(part).strip()], tokens=slicer.count(part), span=part)
 
     def _finish(self, part: Span, future: Future[str]) -> None:
         run = self._run
         try:
             self._partials[part] = future.result()
         except ContextLimitError as error:
-            tokens = run.request_tokens("part", run.slicer.words(part))
+            tokens = run.request_tokens("part", run.slicer.text(part).strip())
             self._cut_anew(part, run.learn(error, tokens), error)
         except RequestSizeError as error:
             self._cut_anew(part, None, error)
