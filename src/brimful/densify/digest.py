@@ -95,7 +95,7 @@ class Digest:
     """A condensed text (DENS: dense output).
 
     `joined`: the partials follow each other because no merge could make them fewer. `limit`: the context limit at the
-    run's end, in the counter's tokens. `covered`: the ranges of the source that reached a partial; `gaps` has the others.
+    run's end, in the counter's tokens. `covered`: ranges of the source that reached a partial; `gaps` has the others.
     """
 
     text: str
