@@ -1,15 +1,18 @@
 """A plain installation runs what the README shows, and a hint names a command that works where the program runs."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from brimful import errors
 from brimful.errors import install
 
 ROOT = Path(__file__).parent.parent
@@ -19,7 +22,7 @@ PLAIN = {
     "the page": [*(PACKAGE / "surfaces" / "http").glob("*.py"), PACKAGE / "surfaces" / "serving.py"],
     "MCP": (PACKAGE / "surfaces" / "mcp").glob("*.py"),
     "PDF": [PACKAGE / "documents" / "loaders" / "office.py"],
-    "following changes": [PACKAGE / "ingest" / "folders.py", PACKAGE / "surfaces" / "cli" / "serving.py"],
+    "following changes": [PACKAGE / "ingest" / "watching.py", PACKAGE / "surfaces" / "cli" / "serving.py"],
     "the command line": (PACKAGE / "surfaces" / "cli").glob("*.py"),
     "the store": (PACKAGE / "store").glob("*.py"),
 }
@@ -71,6 +74,12 @@ def test_a_plain_installation_has_it(what):
     assert foreign or what == "the command line"
 
 
+@pytest.fixture
+def _from_an_index(monkeypatch):
+    """An installation that remembers no folder."""
+    monkeypatch.setattr(errors, "distribution", lambda _: SimpleNamespace(read_text=lambda _: None))
+
+
 def test_all_has_every_extra():
     """`brimful[all]` names every extra but those of developers, and no extra is left for what is always there."""
     extras = PROJECT["optional-dependencies"]
@@ -84,9 +93,14 @@ def test_all_has_every_extra():
     ("prefix", "extra", "package"),
     [
         ("/home/ada/.local/share/pipx/venvs/brimful", "pipx install --force", "pipx inject brimful"),
-        ("/home/ada/.local/share/uv/tools/brimful", "uv tool install --force", "uv tool install brimful --with"),
+        (
+            "/home/ada/.local/share/uv/tools/brimful",
+            "uv tool install --force",
+            "uv tool install --force 'brimful' --with",
+        ),
     ],
 )
+@pytest.mark.usefixtures("_from_an_index")
 def test_a_program_in_an_environment_of_its_own_is_changed_by_who_made_it(monkeypatch, prefix, extra, package):
     """Pipx and uv know their environments; pip would not reach into them, or not be there."""
     monkeypatch.setattr(sys, "prefix", prefix)
@@ -94,6 +108,7 @@ def test_a_program_in_an_environment_of_its_own_is_changed_by_who_made_it(monkey
     assert install(package="splintr-rs") == f"{package} 'splintr-rs'"
 
 
+@pytest.mark.usefixtures("_from_an_index")
 def test_anywhere_else_it_is_this_interpreters_pip(monkeypatch):
     """A hint works whatever `pip` of the path is: it names the interpreter; quoted where its path has a blank."""
     monkeypatch.setattr("importlib.machinery.PathFinder.find_spec", lambda _: True)
@@ -102,6 +117,24 @@ def test_anywhere_else_it_is_this_interpreters_pip(monkeypatch):
     assert install() == "\"/my programs/python\" -m pip install 'brimful'"
     monkeypatch.setattr("importlib.machinery.PathFinder.find_spec", lambda _: None)
     assert install() == "uv pip install --python \"/my programs/python\" 'brimful'"
+
+
+@pytest.mark.parametrize(
+    ("origin", "named"),
+    [
+        ({"url": "file:///my%20code/brimful", "dir_info": {}}, "'/my code/brimful[office]'"),
+        ({"url": "file:///brimful", "dir_info": {"editable": True}}, "-e '/brimful[office]'"),
+        ({"url": "file:///tmp/brimful-0.1.0-py3-none-any.whl", "archive_info": {}}, "any.whl[office]'"),
+        (
+            {"url": "https://example.org/brimful", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}},
+            "'brimful[office] @ git+https://example.org/brimful@c0ffee'",
+        ),
+    ],
+)
+def test_a_hint_names_where_the_program_came_from(monkeypatch, origin, named):
+    """A folder, a file or a repository, as PEP 610 keeps it: an index need not have the package."""
+    monkeypatch.setattr(errors, "distribution", lambda _: SimpleNamespace(read_text=lambda _: json.dumps(origin)))
+    assert install("office").endswith(named)
 
 
 def test_the_hint_can_be_run():

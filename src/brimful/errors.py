@@ -38,9 +38,12 @@ Every message names the value and the remedy. `code` never changes once released
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 
 class BrimfulError(Exception):
@@ -134,26 +137,49 @@ class MissingPartError(BrimfulError):
 
 
 def install(extra: str = "", *, package: str = "") -> str:
-    """The command that installs this program with an extra, or a package beside it, where this program runs.
+    """The command that installs this program with an extra, or another package into its environment.
 
-    pipx and uv keep a program in an environment of its own, which they alone change; an environment without pip is
-    uv's; anywhere else it is this interpreter's own pip.
+    The program comes from where it was installed from: a folder, a file, a repository, or else an index. Only pipx and
+    uv change the environments that they made; an environment without pip is uv's; otherwise it is this interpreter's
+    own pip.
 
-    >>> install("office").split()[-1]
-    "'brimful[office]'"
+    >>> install("office").endswith("[office]'")
+    True
     """
     from importlib.machinery import PathFinder  # setuptools looks at all frames where anybody else asks for pip
 
-    what = f"'{package or ('brimful[' + extra + ']' if extra else 'brimful')}'"
+    program, editable = _installed_from(extra)
     home = sys.prefix.replace("\\", "/")
     if "/pipx/venvs/" in home:
-        return f"pipx inject brimful {what}" if package else f"pipx install --force {what}"
-    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable or "python"
+        return f"pipx inject brimful '{package}'" if package else f"pipx install --force '{program}'"
     if "/uv/tools/" in home:
-        return f"uv tool install brimful --with {what}" if package else f"uv tool install --force {what}"
-    if PathFinder.find_spec("pip") is None:
-        return f"uv pip install --python {python} {what}"
-    return f"{python} -m pip install {what}"
+        with_package = f" --with '{package}'" if package else ""
+        return f"uv tool install --force '{program}'{with_package}"
+    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable or "python"
+    pip = f"uv pip install --python {python}" if PathFinder.find_spec("pip") is None else f"{python} -m pip install"
+    return f"{pip} '{package}'" if package else f"{pip}{' -e' if editable else ''} '{program}'"
+
+
+def _installed_from(extra: str) -> tuple[str, bool]:
+    """What to install this program from (PEP 610), with an extra; and whether its sources are used in place."""
+    from urllib.request import url2pathname  # slow to import
+
+    extras = f"[{extra}]" if extra else ""
+    try:
+        written = distribution("brimful").read_text("direct_url.json")
+    except PackageNotFoundError:
+        written = None
+    if written is None:
+        return f"brimful{extras}", False
+    origin = json.loads(written)
+    if "vcs_info" in origin:
+        version = f"{origin['vcs_info']['vcs']}+{origin['url']}@{origin['vcs_info']['commit_id']}"
+        return f"brimful{extras} @ {version}", False
+    if origin["url"].startswith("file:"):
+        return f"{url2pathname(urlsplit(origin['url']).path)}{extras}", origin.get("dir_info", {}).get(
+            "editable", False
+        )
+    return f"brimful{extras} @ {origin['url']}", False
 
 
 class KernelsError(MissingPartError):
