@@ -77,7 +77,7 @@ def test_a_plain_installation_has_it(what):
 @pytest.fixture
 def _from_an_index(monkeypatch):
     """An installation that remembers no folder."""
-    monkeypatch.setattr(errors, "distribution", lambda _: SimpleNamespace(read_text=lambda _: None))
+    monkeypatch.setattr(errors.metadata, "distribution", lambda _: SimpleNamespace(read_text=lambda _: None))
 
 
 def test_all_has_every_extra():
@@ -133,7 +133,7 @@ def test_anywhere_else_it_is_this_interpreters_pip(monkeypatch):
 )
 def test_a_hint_names_where_the_program_came_from(monkeypatch, origin, named):
     """A folder, a file or a repository, as PEP 610 keeps it: an index need not have the package."""
-    monkeypatch.setattr(errors, "distribution", lambda _: SimpleNamespace(read_text=lambda _: json.dumps(origin)))
+    monkeypatch.setattr(errors.metadata, "distribution", lambda _: SimpleNamespace(read_text=lambda _: json.dumps(origin)))
     assert install("office").endswith(named)
 
 

@@ -41,7 +41,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib import metadata
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -166,8 +166,8 @@ def _installed_from(extra: str) -> tuple[str, bool]:
 
     extras = f"[{extra}]" if extra else ""
     try:
-        written = distribution("brimful").read_text("direct_url.json")
-    except PackageNotFoundError:
+        written = metadata.distribution("brimful").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
         written = None
     if written is None:
         return f"brimful{extras}", False
