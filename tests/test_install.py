@@ -133,7 +133,8 @@ def test_anywhere_else_it_is_this_interpreters_pip(monkeypatch):
 )
 def test_a_hint_names_where_the_program_came_from(monkeypatch, origin, named):
     """A folder, a file or a repository, as PEP 610 keeps it: an index need not have the package."""
-    monkeypatch.setattr(errors.metadata, "distribution", lambda _: SimpleNamespace(read_text=lambda _: json.dumps(origin)))
+    installed = SimpleNamespace(read_text=lambda _: json.dumps(origin))
+    monkeypatch.setattr(errors.metadata, "distribution", lambda _: installed)
     assert install("office").endswith(named)
 
 
