@@ -30,6 +30,8 @@ MODEL_RESULTS = 50
 """Places that a search over MCP lists: the model reads all of them."""
 HIT_CHARACTERS = 2_000
 """The text of one place that a search over MCP lists; `read_span` reads on."""
+RECEIPT_CHARACTERS = 12
+"""The beginning of a receipt's id that names it over MCP: 48 bits among a few hundred receipts."""
 OMITTED = 20
 """Windows that did not get in, as `explain` over MCP names them; it says how many there were."""
 PAGE_ITEMS = 1_000

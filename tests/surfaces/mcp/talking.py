@@ -3,6 +3,7 @@
 import asyncio
 import os
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -117,13 +118,28 @@ async def authorised(address, token):
 
 
 def text_of(result):
-    """The text content of a result, without links and without what is said of it."""
-    text, *_ = texts_of(result)
-    return text
+    """What a tool answers."""
+    return texts_of(result)[0]
+
+
+def note_of(result):
+    """What is said of an answer: the second text, or the only one."""
+    return texts_of(result)[-1]
 
 
 def texts_of(result):
-    """The text content of a result: the text itself, and what is said of it, if anything is."""
+    """The texts of a result, which has nothing else."""
     texts = [each.text for each in result.content if each.type == "text"]
-    assert 1 <= len(texts) <= 2
+    assert 1 <= len(texts) == len(result.content) <= 2
     return texts
+
+
+def receipt_of(result):
+    """The receipt's id, as a context names it."""
+    return re.search(r"receipt (\w{12})\.", note_of(result))[1]
+
+
+def paths_of(result):
+    """The documents that a context or a search shows."""
+    shown = re.findall(r"^\[DOC: (\S+?)(?: lines? [^\]]*)?\]|^\d+\. (.+?), lines ", text_of(result), re.MULTILINE)
+    return {context or hit for context, hit in shown}

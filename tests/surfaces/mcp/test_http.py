@@ -44,7 +44,7 @@ def test_a_request_by_hand_is_answered(address):
     answer = post(address)
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("application/json")
-    assert len(answer.json()["result"]["tools"]) == 7
+    assert len(answer.json()["result"]["tools"]) == 5
     assert "mcp-session-id" not in answer.headers
     assert "server" not in answer.headers
 

@@ -13,12 +13,21 @@ REFUSED = [
     ("get_context", {"question": "tea", "budget": 10**30}, "less than or equal to 200000"),
     ("get_context", {"question": "tea", "budget": "a lot"}, "budget is 'a lot'; "),
     ("get_context", {"question": "tea", "budget": 1.5}, "budget is 1.5; "),
-    ("get_context", {"question": "tea", "format": "markdwn"}, "did you mean 'markdown'?"),
-    ("get_context", {"question": "tea", "format": "messages"}, "'plain', 'markdown', 'xml' or 'json'"),
-    ("get_context", {"question": "tea", "packing": "greedyy"}, "did you mean 'greedy'?"),
-    ("get_context", {"question": "tea", "model": "nobody-knows-it"}, "input.model: "),
+    ("get_context", {"question": "tea", "set": "format=markdwn"}, "did you mean 'markdown'?"),
+    ("get_context", {"question": "tea", "set": "packing=greedyy"}, "did you mean 'greedy'?"),
+    ("get_context", {"question": "tea", "set": "packing"}, "write name=value"),
+    ("get_context", {"question": "tea", "set": "kind=cod"}, "did you mean 'code'"),
+    ("get_context", {"question": "tea", "set": "after=tomorrow"}, "after is 'tomorrow'"),
+    ("get_context", {"question": "tea", "set": "model=nobody-knows-it"}, "input.model: "),
+    ("get_context", {"question": "tea", "set": "densify=openai:gpt-4o"}, "a tool asks no model"),
     ("get_context", {"question": "tea", "budgt": 5}, "input.choice: get_context has no argument 'budgt'; did you mean"),
+    ("get_context", {"question": "tea", "kind": "code"}, "it is a choice: set='kind=code'"),
     ("get_context", {"question": "tea", "densify": "http://10.0.0.1"}, "input.choice: "),
+    ("search", {"query": "tea"}, "search has no argument 'query'; did you mean 'question'? arguments: question, "),
+    ("search", {"question": "tea", "top_k": 5}, "did you mean 'limit'?"),
+    ("search", {"question": "tea", "set": "ordr=best"}, "unknown choice of a search 'ordr'"),
+    ("read_span", {"path": "mind.md", "first_line": 2}, "did you mean 'lines'?"),
+    ("read_span", {"path": "mind.md", "lines": "two"}, "lines is 'two'; write 12-30"),
     ("search", {"question": "tea", "limit": 51}, "limit is 51; "),
     ("search", {"question": "tea\x00", "limit": 0}, "limit is 0; "),
     ("read_span", {"path": "tea.md"}, "input.document: 'tea.md' is not in the store; did you mean 'docs/tea.md'?"),
@@ -30,12 +39,12 @@ REFUSED = [
     ("read_span", {"path": LONG}, "at most 4096 characters"),
     ("read_span", {"path": "mind.md", "start": -1}, "start is -1; "),
     ("read_span", {"path": "mind.md", "start": 2**60}, "start is "),
-    ("read_span", {"path": "mind.md", "start": 5, "end": 2}, "input.span: "),
-    ("read_span", {"path": "mind.md", "start": 5, "first_line": 2}, "input: start and end count bytes"),
-    ("read_span", {"path": "mind.md", "first_line": 99}, "input.span: line 99 is beyond mind.md, which has 5 lines"),
-    ("read_span", {"path": "mind.md", "first_line": 3, "last_line": 2}, "input.span: "),
-    ("explain", {}, "input: give a question or a receipt's id"),
-    ("explain", {"question": "tea", "receipt": "0" * 64}, "input: give a question or a receipt's id"),
+    ("read_span", {"path": "mind.md", "start": 5, "lines": "2"}, "input: start counts bytes"),
+    ("read_span", {"path": "mind.md", "lines": "99"}, "input.span: line 99 is beyond mind.md, which has 5 lines"),
+    ("read_span", {"path": "mind.md", "lines": "3-2"}, "input.span: "),
+    ("explain", {}, "input: give a question or a receipt"),
+    ("explain", {"question": "tea", "receipt": "0" * 64}, "input: give a question or a receipt"),
+    ("explain", {"question": "tea", "answer": "Tea."}, "give receipt too"),
     ("explain", {"receipt": "0" * 64}, "input.document: there is no receipt '000"),
     ("capture", {"text": ""}, "text is ''; "),
     ("capture", {"text": "x" * 1_000_001}, "at most 1000000 characters"),
@@ -93,7 +102,7 @@ def test_a_capture_that_fails_keeps_the_text(own, monkeypatch):
 
 def test_a_bug_tells_the_model_nothing_of_the_inside(own):
     """An unforeseen error is named to the operator alone."""
-    bug = "from brimful.engine import Engine; Engine.search = lambda *_, **__: 1 / 0"
+    bug = "from brimful.corpus import Corpus; Corpus.search = lambda *_, **__: 1 / 0"
     with talking(own, "stdio", before=bug) as client:
         failed = client.call_tool("search", {"question": "tea"})
         assert failed.is_error

@@ -6,9 +6,10 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 import brimful
 from brimful.receipts.receipt import Receipt
-from brimful.surfaces.mcp.schemas import DOCUMENTS, MOST_LISTED, RECEIPTS, document_uri, receipt_of
+from brimful.surfaces.mcp.resources import DOCUMENTS, MOST_LISTED, RECEIPTS, document_uri, receipt_of
 from brimful.surfaces.serving import Receipts
 from tests.surfaces.mcp.conftest import HOSTILE_NAME, INJECTION, PAGES
+from tests.surfaces.mcp.talking import receipt_of as receipt_in
 from tests.surfaces.mcp.talking import talking, text_of
 
 
@@ -71,11 +72,10 @@ def test_an_address_that_is_not_there(client, uri, message):
 def test_a_receipt_can_be_verified(client, store):
     """The resource is the receipt itself: read back, and checked against the store."""
     answer = client.call_tool("get_context", {"question": "tea in Europe"})
-    link = next(each.uri for each in answer.content if each.type == "resource_link")
-    (content,) = client.read_resource(link).contents
+    (content,) = client.read_resource(f"brimful://receipts/{receipt_in(answer)}").contents
     assert content.mime_type == "application/json"
     receipt = Receipt.from_json(content.text)
-    assert receipt.id == answer.structured_content["receipt"]
+    assert receipt.id.startswith(receipt_in(answer))
     with brimful.open(store) as engine:
         assert engine.verify(receipt, text=text_of(answer)) == []
     assert json.loads(content.text)["question"] == "tea in Europe"
@@ -104,9 +104,9 @@ def test_paths_are_completed(client):
     assert client.complete(documents, {"name": "path", "value": "xylophone"}).completion.values == []
     prompt = PromptReference(type="ref/prompt", name="cited_answer")
     assert client.complete(prompt, {"name": "question", "value": "t"}).completion.values == []
-    receipt = client.call_tool("get_context", {"question": "tea"}).structured_content["receipt"]
+    receipt = receipt_in(client.call_tool("get_context", {"question": "tea"}))
     receipts = ResourceTemplateReference(type="ref/resource", uri=RECEIPTS)
-    assert client.complete(receipts, {"name": "id", "value": receipt[:6]}).completion.values == [receipt]
+    assert len(client.complete(receipts, {"name": "id", "value": receipt}).completion.values) == 1
 
 
 def test_a_large_corpus_is_listed_in_part(tmp_path):

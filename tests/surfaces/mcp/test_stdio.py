@@ -1,6 +1,7 @@
 import json
 import signal
 
+import brimful
 from tests.surfaces.mcp.talking import WAIT_SECONDS, program, start, talking, text_of
 
 HELLO = {
@@ -143,5 +144,7 @@ def test_a_large_answer_comes_whole(store):
     """A context of tens of thousands of tokens is one message, byte for byte."""
     with talking(store, "stdio") as client:
         result = client.call_tool("get_context", {"question": "turbines", "budget": 50_000})
-        assert 45_000 < result.structured_content["tokens"] <= 50_000
-        assert text_of(result) == result.structured_content["text"]
+    with brimful.open(store) as engine:
+        context = engine.context("turbines", budget=50_000)
+    assert 45_000 < context.tokens <= 50_000
+    assert text_of(result) == context.text

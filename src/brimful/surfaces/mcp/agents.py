@@ -1,0 +1,107 @@
+"""Write the server into an agent's configuration, and take it out again."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from brimful.errors import FormatError, InputError, choose
+
+SERVER = "brimful"
+"""The name of the server in every configuration."""
+
+
+class Agent(NamedTuple):
+    """A program that starts MCP servers, and where its configuration lists them."""
+
+    title: str
+    file: str
+    key: str = "mcpServers"
+    is_application: bool = False  # the file lies in the system's folder of application settings, else at home
+
+
+AGENTS: Mapping[str, Agent] = {
+    "claude": Agent("Claude Desktop", "Claude/claude_desktop_config.json", is_application=True),
+    "claude-code": Agent("Claude Code", ".claude.json"),
+    "cursor": Agent("Cursor", ".cursor/mcp.json"),
+    "gemini": Agent("Gemini CLI", ".gemini/settings.json"),
+    "vscode": Agent("VS Code", "Code/User/mcp.json", "servers", is_application=True),
+    "windsurf": Agent("Windsurf", ".codeium/windsurf/mcp_config.json"),
+}
+
+
+def configuration_file(agent: Agent) -> Path:
+    """Where the agent's configuration lies on this machine."""
+    if not agent.is_application:
+        return Path.home() / agent.file
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / agent.file
+    variable, folder = ("APPDATA", "AppData/Roaming") if sys.platform == "win32" else ("XDG_CONFIG_HOME", ".config")
+    return Path(os.environ.get(variable) or Path.home() / folder) / agent.file
+
+
+def install(name: str, command: Sequence[str], *, may_replace: Callable[[str], bool]) -> Path | None:
+    """Let an agent start the server by a command; returns the file that was written, None if nothing was.
+
+    `may_replace` is asked with a sentence before another entry of that name is overwritten.
+    """
+    agent = AGENTS[choose(name, AGENTS, what="agent")]
+    file = configuration_file(agent)
+    configuration, servers = _read(agent, file)
+    entry = {"command": command[0], "args": list(command[1:])}
+    previous = servers.get(SERVER)
+    if previous == entry:
+        return None
+    if previous is not None and not may_replace(f"{file} starts {SERVER!r} by {_shown(previous)}; replace it?"):
+        return None
+    servers[SERVER] = entry
+    _write(file, configuration)
+    return file
+
+
+def remove(name: str) -> Path | None:
+    """Take the server out of an agent's configuration; returns the file that was written, None if it had none."""
+    agent = AGENTS[choose(name, AGENTS, what="agent")]
+    file = configuration_file(agent)
+    configuration, servers = _read(agent, file)
+    if servers.pop(SERVER, None) is None:
+        return None
+    _write(file, configuration)
+    return file
+
+
+def _read(agent: Agent, file: Path) -> tuple[dict[str, object], dict[str, object]]:
+    """The configuration and the servers in it; changes of the latter are changes of the former."""
+    try:
+        configuration = json.loads(file.read_text(encoding="utf-8") or "{}") if file.exists() else {}
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{file} is no JSON ({error}); add the server by hand (docs/mcp.md)") from error
+    servers = configuration.setdefault(agent.key, {}) if isinstance(configuration, dict) else None
+    if not isinstance(servers, dict):
+        raise FormatError(f"{file} is no configuration of {agent.title}: {agent.key!r} must be an object")
+    return configuration, servers
+
+
+def _write(file: Path, configuration: Mapping[str, object]) -> None:
+    """Replace the file in one step, so that a full disk leaves the old one."""
+    target = file.resolve()  # a link stays a link
+    draft = target.with_name(f"{target.name}.brimful")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(json.dumps(configuration, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        if target.exists():
+            draft.chmod(target.stat().st_mode)
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError(f"{file} can't be written ({error.strerror}); add the server by hand (docs/mcp.md)") from error
+
+
+def _shown(entry: object) -> str:
+    if isinstance(entry, dict) and "command" in entry:
+        return repr(" ".join(map(str, [entry["command"], *entry.get("args", ())])))
+    return f"{json.dumps(entry):.200}"
