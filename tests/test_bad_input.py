@@ -84,8 +84,6 @@ def test_models():
         {"max_window_bytes": 0},
         {"expected_results": 0},
         {"chars_per_token": -1},
-        {"semantic_similarity": 1.5},
-        {"related_similarity": math.nan},
         {"min_radius_bytes": 500, "max_radius_bytes": 400},
         {"merge_gap_bytes": 1.5},
     ],

@@ -30,6 +30,7 @@ from brimful.windows.window import Cluster, Window
 if TYPE_CHECKING:
     from brimful.neural.rerankers import Reranker
 
+_DENSIFY_BREADTH = 4  # budgets' worth of text that condensing looks at
 _BYTES_PER_TOKEN = 8  # more than any text has on average: so many candidates are asked for
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
 _MOST_STEP = 8  # times as many bytes are shared out at the next try, at most
@@ -102,7 +103,7 @@ class Asked:
 
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
         """What would be shown in a larger budget: what does not fit is a part of it."""
-        tokens = room.available * (self.settings.densify_breadth if self.settings.sizing == "field" else 1)
+        tokens = room.available * (_DENSIFY_BREADTH if self.settings.sizing == "field" else 1)
         found = self._found(self._wanted(tokens), tokens)
         if self.settings.sizing != "field":
             return self._linked(self._inflated(self._pools(found, tokens), tokens, tokens).windows)
@@ -333,7 +334,7 @@ class Asked:
 
     def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:
         strategy = self.settings.strategy
-        return windows if strategy == "adjacent" else link(windows, strategy, settings=self.settings.windows)
+        return windows if strategy == "adjacent" else link(windows, strategy)
 
     def _known(self, hits: Sequence[Hit], tokens: int) -> dict[str, Document]:
         return self.documents.around(

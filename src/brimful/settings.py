@@ -46,7 +46,6 @@ VERSION = _VERSION
 
 _length = partial(choice, unit="bytes", low=1)
 _length_or_none = partial(choice, unit="bytes", low=0)
-_share = partial(choice, low=0, high=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +83,6 @@ class WindowSettings:
         low=0,
         unit="percent",
     )
-    # Strategies that link windows into clusters (085b §3)
-    temporal_gap_seconds: int = choice(
-        3_600, "Strategy temporal: windows that are so near in time.", low=0, unit="seconds"
-    )
-    narrative_gap_seconds: int = choice(2_592_000, "Strategy narrative: the same.", low=0, unit="seconds")
-    related_similarity: float = _share(0.10, "Strategy narrative: how alike windows must be at least.")
-    semantic_similarity: float = _share(0.50, "Strategy semantic: how alike windows must be at least.")
-    shared_entities: int = choice(1, "Strategy narrative: names that windows must share at least.", low=1)
 
     def __post_init__(self) -> None:
         check(self)
@@ -135,9 +126,7 @@ class FieldSettings:
         check(self)
 
 
-_seconds = partial(choice, low=0, unit="seconds")
 _tokens = partial(choice, low=1, unit="tokens")
-_percent = partial(choice, low=0, high=90, unit="percent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,32 +143,15 @@ class DensifySettings:
     )
     target_tokens: int | None = _tokens(None, "How long the digest should be; none: one answer of the model.")
     input_limit_tokens: int | None = _tokens(None, "Refuse a longer text before anything is asked.")
-    # Guards (DENS, budget values)
-    floor_tokens: int = _tokens(320, "Parts are not halved below this.")
-    first_part_tokens: int = _tokens(100_000, "A part after a first overflow, where no limit is known.")
-    small_part_tokens: int = _tokens(1_800, "A part for a small model, where no limit is known.")
-    merge_ceiling_tokens: int = _tokens(2_000, "What is merged at once, with profile seed.")
-    # What is left out of the allowance
-    output_percent: int = _percent(12, "Of the model's limit, for its answer.")
+    output_percent: int = choice(12, "Of the model's limit, for its answer.", low=0, high=79, unit="percent")
     least_output_tokens: int = _tokens(96, "For its answer at least.")
-    most_output_tokens: int = _tokens(1_024, "For its answer at most.")
-    margin_percent: int = _percent(2, "Of the limit, unused.")
-    estimate_margin_percent: int = _percent(10, "The same where tokens are only estimated.")
-    # The run
-    most_passes: int = choice(16, "How often digests are merged at most.", low=1, high=1_000)
     attempts: int = choice(2, "How often a call is tried.", low=1, high=100)
     parallel: int = choice(4, "Calls at a time.", low=1, high=256)
-    first_wait_seconds: float = _seconds(1.0, "The pause before a second try.")
-    longest_wait_seconds: float = _seconds(60.0, "The longest pause.")
     deadline_seconds: float | None = choice(None, "All of it ends after this.", low=1, unit="seconds")
     allow_gaps: bool = choice(False, "Name the parts that failed instead of failing.")
 
     def __post_init__(self) -> None:
         check(self)
-        if self.output_percent + max(self.margin_percent, self.estimate_margin_percent) >= 90:
-            raise SettingError(
-                f"output_percent {self.output_percent} and the margin leave under 10 percent for the text; lower one"
-            )
 
 
 # What `PackSettings` and `AskSettings` both have.
@@ -352,9 +324,6 @@ class AskSettings:
     )
     densify_percent: int = choice(
         15, "Of the budget, for what is condensed.", low=1, high=90, unit="percent", is_fine=True
-    )
-    densify_breadth: int = choice(
-        4, "How many budgets' worth of text are looked at for that.", low=1, high=64, is_fine=True
     )
     condensing: DensifySettings | None = later(default=None, metadata={"written": "unless empty"})  # in receipts
 

@@ -19,7 +19,6 @@ from brimful.settings import DensifySettings
 from brimful.testing import Fault, ScriptedProvider, first_sentence
 
 COUNTER = tokens_for("o200k_base")
-QUICK = {"first_wait_seconds": 0, "longest_wait_seconds": 0}
 
 
 def story(paragraphs: int) -> str:
@@ -94,11 +93,11 @@ def test_seed_example_of_three_parts():
 
 
 @pytest.mark.seed("DENS chunks 3", "partials are merged in groups, pass by pass", where="densify/run.py")
-def test_seed_example_in_groups():
+def test_seed_example_in_groups(monkeypatch):
     """DENS, example: when all partials do not fit together, they merge as groups, then in another pass."""
-    settings = DensifySettings(floor_tokens=64)
+    monkeypatch.setattr("brimful.densify.plan.FLOOR_TOKENS", 64)
     with ScriptedProvider(limit=700, reply=long_reply(60)) as provider:
-        digest = densify(story(160), provider.model(limit=700), settings=settings)
+        digest = densify(story(160), provider.model(limit=700))
     merges = [call for call in provider.answered if call.is_merge]
     assert digest.passes >= 2
     assert len(merges) > digest.passes
@@ -210,10 +209,12 @@ def test_partials_that_can_not_be_merged_are_joined():
 
 
 @pytest.mark.seed("DENS chunks 4", "merges that make no fewer end in joining", where="densify/run.py", ruling=15)
-def test_the_guard_joins_what_no_merge_makes_fewer():
+def test_the_guard_joins_what_no_merge_makes_fewer(monkeypatch):
     """DENS, guard: when every group has one partial, they are joined, marked, and no merge is called."""
+    monkeypatch.setattr("brimful.densify.plan._MERGE_CEILING_TOKENS", 320)
+    monkeypatch.setattr("brimful.densify.plan._SMALL_PART_TOKENS", 400)
     with ScriptedProvider(limit=None, reply=long_reply(300)) as provider:
-        settings = DensifySettings(merge_ceiling_tokens=320, profile="seed", small_part_tokens=400)
+        settings = DensifySettings(profile="seed")
         model = provider.model()
         model.small = True
         digest = densify(story(30), model, settings=settings)
@@ -223,11 +224,11 @@ def test_the_guard_joins_what_no_merge_makes_fewer():
     assert digest.text.count("\n\n") == digest.parts - 1
 
 
-def test_passes_are_bounded():
+def test_passes_are_bounded(monkeypatch):
     """A model whose merges never get shorter ends at the pass limit, joined."""
     with ScriptedProvider(limit=None, reply=long_reply(200)) as provider:
-        settings = DensifySettings(most_passes=1)
-        digest = densify(story(80), provider.model(limit=1_000), settings=settings)
+        monkeypatch.setattr("brimful.densify.run._MOST_PASSES", 1)
+        digest = densify(story(80), provider.model(limit=1_000))
     assert digest.passes == 1
     assert digest.joined
 
@@ -245,7 +246,7 @@ def test_a_rate_limit_never_counts_as_an_overflow():
     """A rate limit with an overflow's words in it is waited for, not split for."""
     message = "Rate limit: maximum context length of 100 tokens per minute"
     with ScriptedProvider(faults={1: Fault.status(429, {"error": {"message": message}})}) as provider:
-        digest = densify(story(10), provider.model(), settings=DensifySettings(**QUICK))
+        digest = densify(story(10), provider.model(), sleep=lambda seconds: None)
     assert (digest.parts, digest.retries, digest.overflows) == (1, 1, 0)
 
 

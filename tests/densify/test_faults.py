@@ -81,11 +81,11 @@ def test_what_will_not_pass_is_not_tried_again(fault):
 def test_waits_double_up_to_the_longest():
     """Without a word from the provider each wait is twice the one before, up to the longest."""
     waits = []
-    settings = DensifySettings(attempts=6, first_wait_seconds=2, longest_wait_seconds=10)
+    settings = DensifySettings(attempts=8)
     with ScriptedProvider(every=Fault.status(503)) as provider, pytest.raises(RateLimitError):
         densify(story(4), provider.model(), settings=settings, sleep=waits.append)
-    assert waits == [2, 4, 8, 10, 10]
-    assert len(provider.calls) == 6
+    assert waits == [1, 2, 4, 8, 16, 32, 60]
+    assert len(provider.calls) == 8
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_waits_double_up_to_the_longest():
         ),
     ],
 )
-def test_the_providers_own_word_is_waited_for(headers, body, wanted):
+def test_the_providers_own_word_is_waited_for(headers, body, wanted, monkeypatch):
     """A header in seconds or milliseconds, or the message's own words, say how long."""
     waits = []
-    settings = DensifySettings(longest_wait_seconds=120)
+    monkeypatch.setattr("brimful.densify.calls._LONGEST_WAIT_SECONDS", 120)
     with ScriptedProvider(faults={1: Fault.status(429, body, headers=headers)}) as provider:
-        densify(story(4), provider.model(), settings=settings, sleep=waits.append)
+        densify(story(4), provider.model(), sleep=waits.append)
     assert waits == [wanted]
 
 

@@ -35,11 +35,10 @@ def test_seed_constants():
 @pytest.mark.seed("DENS design", "allowances from the context limit", where="densify/plan.py", ruling=15)
 def test_an_allowance_is_what_the_limit_leaves():
     """Limit = overhead + text + reserve + margin + the provider's wrapping, to the token."""
-    settings = DensifySettings(margin_percent=5)
-    found = allowances(8_000, COUNTER, settings, small=False)
+    found = allowances(8_000, COUNTER, DensifySettings(), small=False)
     assert found.output == found.reserve == 960
-    assert found.part == 8_000 - overhead(COUNTER, "part") - 960 - 400 - 16
-    assert found.merge == 8_000 - overhead(COUNTER, "merge") - 960 - 400 - 16
+    assert found.part == 8_000 - overhead(COUNTER, "part") - 960 - 160 - 16
+    assert found.merge == 8_000 - overhead(COUNTER, "merge") - 960 - 160 - 16
 
 
 def test_an_estimate_gets_a_wider_margin():

@@ -57,10 +57,10 @@ def test_whatever_happens_every_word_is_condensed_once(pieces, limit, told, faul
     model = FakeModel(limit=limit, told=limit if told else None, fails=Flaky(faults))
     if not text.strip():
         return
-    choice = DensifySettings(parallel=2, attempts=6, first_wait_seconds=0)
+    choice = {"settings": DensifySettings(parallel=2, attempts=6), "sleep": lambda seconds: None}
     with Memory() as memory:
         try:
-            digest = densify(text, model, settings=choice, memory=memory)
+            digest = densify(text, model, **choice, memory=memory)
         except ContextLimitError:
             if told and 2 not in faults.values():
                 raise
@@ -69,7 +69,7 @@ def test_whatever_happens_every_word_is_condensed_once(pieces, limit, told, faul
         assert [(span.start, span.end) for span in digest.covered] == [(0, len(text.encode()))]
         assert digest.calls == model.calls
         assert all(cited.sources for cited in digest.sentences)
-        again = densify(text, model, settings=choice, memory=memory)
+        again = densify(text, model, **choice, memory=memory)
         assert again.is_complete
         if 2 not in map(faults.get, range(1, digest.calls + 1)):
             assert (again.text, model.calls) == (digest.text, digest.calls)

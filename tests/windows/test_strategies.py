@@ -15,10 +15,10 @@ def chat(name, text, time=None, **known):
     return document, Hit(document.path, 0, len(document), 1.0)
 
 
-def clusters(strategy, *messages, **settings):
+def clusters(strategy, *messages):
     """The paths of each cluster, and of each window that is in none."""
     documents, hits = zip(*messages, strict=True)
-    found = inflate(hits, documents, strategy=strategy, settings=WindowSettings(**settings))
+    found = inflate(hits, documents, strategy=strategy)
     members = (item.windows if isinstance(item, Cluster) else (item,) for item in found.items)
     return found, sorted(tuple(window.path[0] for window in each) for each in members)
 
@@ -105,13 +105,6 @@ def test_narrative_uses_given_entities():
     assert found == [("a", "c"), ("b",)]
 
 
-def test_thresholds_are_settings():
-    """A stricter similarity parts what a looser one joins."""
-    messages = [chat("a", "copper kettles boil water quickly"), chat("b", "kettles of copper boil water")]
-    assert clusters("semantic", *messages, semantic_similarity=0.99)[1] == [("a",), ("b",)]
-    assert clusters("semantic", *messages, semantic_similarity=0.10)[1] == [("a", "b")]
-
-
 @pytest.mark.seed("085b §1", "only adjacent pieces merge bytes", where="windows/strategies.py", ruling=14)
 def test_only_adjacent_merges_bytes():
     """Linked windows keep their own ranges and citations (ruling 14)."""
@@ -171,7 +164,6 @@ def test_narrative_does_not_link_after_a_long_pause():
     story = [chat("a", "Here Ada came.", 0), chat("b", "Then Ada went.", 60)]
     later = chat("c", "Again Ada came.", 12 * MONTH)
     assert clusters("narrative", *story, later)[1] == [("a", "b"), ("c",)]
-    assert clusters("narrative", *story, later, narrative_gap_seconds=13 * MONTH)[1] == [("a", "b", "c")]
 
 
 @pytest.mark.seed("085b requirements §3", "entities are names, not large letters", where="windows/strategies.py")
@@ -223,7 +215,6 @@ def test_narrative_follows_a_word_that_points_back():
     text = f"Once the old baker sold bread. {filler}She closed the shop at noon. {filler * 4}The river rose by night."
     page = Document("page.txt", text)
     hits = [Hit.of(page, each) for each in ("old baker sold", "closed the shop", "river rose")]
-    settings = WindowSettings(min_padding_bytes=0, merge_gap_bytes=0)
     windows = [Window.cut(page, hit.start - offset, hit.end + 4) for hit, offset in zip(hits, (9, 4, 4), strict=True)]
-    linked = link(windows, "narrative", settings=settings)
+    linked = link(windows, "narrative")
     assert [len(item.windows) for item in linked if isinstance(item, Cluster)] == [2]

@@ -28,6 +28,8 @@ from brimful.settings import DensifySettings
 from brimful.text.strict_json import whole_characters
 from brimful.transport import LOOK_SECONDS, Stop
 
+_FIRST_WAIT_SECONDS = 1.0  # doubled with every further try
+_LONGEST_WAIT_SECONDS = 60.0  # a provider that asks for more has failed
 _LASTING = (AuthError, ContextLimitError, QuotaError, RefusedError, RequestSizeError)
 _ABSENT_STATUSES = frozenset({400, 404, 405, 410})
 """With an UnavailableError: the address or the model is not there."""
@@ -90,8 +92,8 @@ class Caller:
 
     def ask(self, prompt: str, *, max_output_tokens: int) -> str:
         """The answer, after at most `attempts` requests."""
-        longest = self.settings.longest_wait_seconds
-        wait_seconds = self.settings.first_wait_seconds
+        longest = _LONGEST_WAIT_SECONDS
+        wait_seconds = _FIRST_WAIT_SECONDS
         for attempt in range(1, self.settings.attempts + 1):
             try:
                 return self._once(prompt, max_output_tokens)

@@ -58,6 +58,14 @@ def prompt(task: Task) -> _Prompt:
 # So the text's allowance follows from the limit, for each run (DESIGN §5.15). The seed's constants (DENS, budget
 # values) are the `seed` profile, and guards around the computed values.
 
+# Guards and budget values of DENS.
+FLOOR_TOKENS = 320  # parts are not halved below this
+_FIRST_PART_TOKENS = 100_000  # a part after a first overflow, where no limit is known
+_SMALL_PART_TOKENS = 1_800  # a part for a small model, where no limit is known
+_MERGE_CEILING_TOKENS = 2_000  # what the seed profile merges at once
+_MOST_OUTPUT_TOKENS = 1_024  # no digest of one part is longer
+_MARGIN_PERCENT = 2  # of the limit, unused: providers count some tokens of their own
+_ESTIMATE_MARGIN_PERCENT = 10  # where tokens are only estimated
 _WRAPPING_TOKENS = 16
 """What a provider adds around a message: roles, special tokens."""
 _ROOMY_TOKENS = 32_768
@@ -101,14 +109,14 @@ def allowances(limit: int | None, counter: TokenCounter, settings: DensifySettin
     3420
     """
     if limit is None or settings.profile == "seed":
-        output = settings.most_output_tokens // 2
-        part = settings.small_part_tokens if small else settings.first_part_tokens
+        output = _MOST_OUTPUT_TOKENS // 2
+        part = _SMALL_PART_TOKENS if small else _FIRST_PART_TOKENS
         return Allowances(part, _merge_for(part, settings), output, output)
-    output = min(max(limit * settings.output_percent // 100, settings.least_output_tokens), settings.most_output_tokens)
+    output = min(max(limit * settings.output_percent // 100, settings.least_output_tokens), _MOST_OUTPUT_TOKENS)
     if settings.target_tokens is not None:
         output = min(output, max(settings.target_tokens, _MIN_TARGET_TOKENS))
     reserve = output + (_THOUGHT_TOKENS if limit >= _ROOMY_TOKENS else 0)
-    percent = settings.margin_percent if counter.exact else settings.estimate_margin_percent
+    percent = _MARGIN_PERCENT if counter.exact else _ESTIMATE_MARGIN_PERCENT
     room = limit - reserve - -(-limit * percent // 100) - _WRAPPING_TOKENS
     part = room - overhead(counter, "part")
     merge = room - overhead(counter, "merge")
@@ -123,7 +131,7 @@ def allowances(limit: int | None, counter: TokenCounter, settings: DensifySettin
 def _merge_for(part: int, settings: DensifySettings) -> int:
     """DENS: max(320, min(part, 2,000)) in its profile; without a known limit, what a part may have."""
     if settings.profile == "seed":
-        return max(settings.floor_tokens, min(part, settings.merge_ceiling_tokens))
+        return max(FLOOR_TOKENS, min(part, _MERGE_CEILING_TOKENS))
     return part
 
 
@@ -137,11 +145,11 @@ def halved(now: Allowances, overflowed: int, settings: DensifySettings) -> Allow
     >>> halved(Allowances(400, 400, 96, 96), 390, SEED).part, halved(Allowances(320, 320, 96, 96), 320, SEED)
     (320, None)
     """
-    if min(now.part, overflowed) <= settings.floor_tokens:
+    if min(now.part, overflowed) <= FLOOR_TOKENS:
         return None
-    part = max(now.part // 2, settings.floor_tokens)
+    part = max(now.part // 2, FLOOR_TOKENS)
     while part >= overflowed:
-        part = max(part // 2, settings.floor_tokens)
+        part = max(part // 2, FLOOR_TOKENS)
     # A part that barely fits leaves no room for a long answer, so the answer shrinks with it.
     output = min(now.output, max(part // 3, _MIN_TARGET_TOKENS))
     return Allowances(part, min(now.merge, _merge_for(part, settings)), output, max(output, now.reserve // 2))

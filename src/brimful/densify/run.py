@@ -16,13 +16,14 @@ from brimful.densify.calls import Caller
 from brimful.densify.context_limits import learn
 from brimful.densify.digest import Gap, Partial, from_merge, from_part
 from brimful.densify.memory import Memory
-from brimful.densify.plan import Allowances, Task, allowances, halved, halved_merge, prompt
+from brimful.densify.plan import FLOOR_TOKENS, Allowances, Task, allowances, halved, halved_merge, prompt
 from brimful.densify.slicing import Slicer, groups_of, missing
 from brimful.documents.documents import Document
 from brimful.errors import CancelledError, ContextLimitError, ProviderError, RequestSizeError
 from brimful.text.spans import Span, merge_spans
 from brimful.transport import LOOK_SECONDS
 
+_MOST_PASSES = 16  # of merges: with groups of two, enough for 65,536 partials
 _BETWEEN = "\n\n"
 Result = TypeVar("Result")
 Item = TypeVar("Item")
@@ -269,7 +270,7 @@ class Parting:
         if smaller is None:
             raise type(error)(
                 f"{run.model.name} refuses even a part of {tokens} tokens as too long, and no part is cut "
-                f"smaller than {run.settings.floor_tokens}; take a model with a larger limit",
+                f"smaller than {FLOOR_TOKENS}; take a model with a larger limit",
                 status=error.status,
                 body=error.body,
             ) from error
@@ -295,11 +296,10 @@ class Merging:
 
     def merge(self) -> None:
         """Pass after pass, until one partial is left or no pass makes them fewer."""
-        settings = self._run.settings
         while len(self.partials) > 1 and not self._is_short_enough():
             count, allowance = len(self.partials), self._run.allowances.merge
             groups = groups_of(list(map(self._tokens, self.partials)), allowance, between=self._between)
-            if len(groups) >= count or self.passes >= settings.most_passes:
+            if len(groups) >= count or self.passes >= _MOST_PASSES:
                 break
             self.passes += 1
             self._pass(groups)

@@ -17,7 +17,7 @@ from brimful.documents.documents import Document, Hit
 from brimful.documents.skips import Skipped
 from brimful.engine import Engine
 from brimful.receipts.receipt import Receipt
-from brimful.results import LeftOut, ShownHit, ShownPassage, ShownPrior, as_record
+from brimful.results import ShownHit, ShownPassage, ShownPrior, as_record
 from brimful.search.priors import ONE
 from brimful.search.search import Found
 from brimful.store.rows import Listed
@@ -74,32 +74,6 @@ def explanation_record(explanation: Explanation) -> dict[str, object]:
         prior = explanation.prior(window)
         each["prior"] = None if prior is None else as_record(ShownPrior(prior.name, prior.thousandths / ONE))
     return {**answer, "census": dict(explanation.found.census)}
-
-
-def cited_record(receipt: Receipt, findings: Findings) -> dict[str, object]:
-    """What a receipt says of its context, and what is no longer as it says."""
-    return {
-        "question": receipt.question,
-        "tokens": receipt.tokens,
-        "budget": receipt.budget.available,
-        "model": receipt.model,
-        "truncated": receipt.truncated,
-        "windows": [
-            {"path": each.path, "start": each.start, "end": each.end, "score": float(each.score), "terms": each.terms}
-            for each in receipt.windows
-        ],
-        "omitted": [
-            as_record(
-                LeftOut(each.path, each.start, each.end, float(each.score), each.reason, enters_at=each.enters_at)
-            )
-            for each in receipt.omitted
-        ],
-        "corrections": list(receipt.corrections),
-        "receipt": receipt.id,
-        "root": receipt.state_root,
-        "findings": [asdict(each) for each in findings],
-        "not_checked": list(findings.not_checked),
-    }
 
 
 def cited_passage(engine: Engine, cited: Window) -> dict[str, object]:

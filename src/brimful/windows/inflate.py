@@ -169,7 +169,7 @@ def inflate(
     dropped = tuple(hit for hit in ranked if hit not in shown)
     if strategy == "adjacent":
         return Inflation(windows, (), size, dropped)
-    found = link(windows, strategy, settings=settings)
+    found = link(windows, strategy)
     clusters = tuple(item for item in found if isinstance(item, Cluster))
     alone = (item for item in found if isinstance(item, Window))
     linked = sorted((*alone, *(window for each in clusters for window in each.windows)), key=lambda each: each.order)

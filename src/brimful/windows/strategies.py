@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from brimful.errors import choose
 from brimful.outline.prose import refers_back
 from brimful.search.terms import place_of
-from brimful.settings import STRATEGIES, Strategy, WindowSettings
+from brimful.settings import STRATEGIES, Strategy
 from brimful.windows.window import Cluster, Coherence, Window
 
 # ---- likeness: How alike are two texts, and whom or what do both speak of?
@@ -184,19 +184,23 @@ class _Card:
         return overlap(self.terms, other.terms, self.worths)
 
 
-def link(
-    windows: Iterable[Window], strategy: Strategy, *, settings: WindowSettings | None = None
-) -> tuple[Window | Cluster, ...]:
+# The constants of 085b §3. A day or a score of difference moves few clusters, so none of them is a choice.
+_TEMPORAL_GAP_SECONDS = 3_600
+_NARRATIVE_GAP_SECONDS = 2_592_000  # 30 days
+_RELATED_SIMILARITY = 0.10  # of neighbours in time
+_SEMANTIC_SIMILARITY = 0.50  # to the best window of a cluster
+
+
+def link(windows: Iterable[Window], strategy: Strategy) -> tuple[Window | Cluster, ...]:
     """Windows that belong together as clusters, the others as they are (ruling 20); the best first, each window once.
 
     - `adjacent`: each window stands alone, its bytes were merged already.
-    - `temporal`: times at most `temporal_gap_seconds` apart *and* related content.
-    - `semantic`: at least `semantic_similarity` to the cluster's best window, rare words counting for more.
-    - `narrative`: time moving forward by at most `narrative_gap_seconds` (reading order inside a document) *and* shared
-      names, one thread of mails, or a word that points back.
+    - `temporal`: times at most an hour apart *and* related content.
+    - `semantic`: at least half alike to the cluster's best window, rare words counting for more.
+    - `narrative`: time moving forward by at most 30 days (inside a document, in reading order) *and* shared names, one
+      thread of mails, or a word that points back.
     """
     choose(strategy, STRATEGIES, what="strategy")
-    settings = settings or WindowSettings()
     ranked = sorted(windows, key=lambda window: window.order)
     names = Names([window.text for window in ranked])
     terms = [terms_of(window.text) for window in ranked]
@@ -205,12 +209,12 @@ def link(
     if strategy == "adjacent":
         groups = [[card] for card in cards]
     elif strategy == "semantic":
-        groups = _around_leaders(cards, settings)
+        groups = _around_leaders(cards)
     else:
         cards.sort(key=lambda card: _moment(card.window))
         joins = _close_in_time if strategy == "temporal" else _continues
-        groups = _chains(cards, lambda chain, card: joins(chain, card, settings))
-    linked = [group[0].window if len(group) == 1 else _cluster(group, strategy, settings) for group in groups]
+        groups = _chains(cards, joins)
+    linked = [group[0].window if len(group) == 1 else _cluster(group, strategy) for group in groups]
     return tuple(sorted(linked, key=_rank))
 
 
@@ -251,9 +255,9 @@ def _moment(window: Window) -> tuple[bool, int, str, int, str]:
     return (window.time is None, window.time or 0, window.path, window.start, window.id)
 
 
-def _around_leaders(cards: Sequence[_Card], settings: WindowSettings) -> list[list[_Card]]:
+def _around_leaders(cards: Sequence[_Card]) -> list[list[_Card]]:
     """Each window, best first, joins the first cluster whose best window it resembles enough."""
-    least = round(settings.semantic_similarity * FULL)
+    least = round(_SEMANTIC_SIMILARITY * FULL)
     groups: list[list[_Card]] = []
     for card in cards:
         home = next((group for group in groups if group[0].likeness(card) >= least), None)
@@ -278,15 +282,15 @@ def _chains(cards: Sequence[_Card], joins: Callable[[Sequence[_Card], _Card], bo
     return chains
 
 
-def _close_in_time(chain: Sequence[_Card], card: _Card, settings: WindowSettings) -> bool:
+def _close_in_time(chain: Sequence[_Card], card: _Card) -> bool:
     last, now = chain[-1].window.time, card.window.time
-    if last is None or now is None or now - last > settings.temporal_gap_seconds:
+    if last is None or now is None or now - last > _TEMPORAL_GAP_SECONDS:
         return False
-    least = round(settings.related_similarity * FULL)
+    least = round(_RELATED_SIMILARITY * FULL)
     return any(member.likeness(card) >= least or member.names & card.names for member in chain)
 
 
-def _continues(chain: Sequence[_Card], card: _Card, settings: WindowSettings) -> bool:
+def _continues(chain: Sequence[_Card], card: _Card) -> bool:
     """Whether a window goes on with a story: later, not too late, and about the same, or as an answer.
 
     About the same are windows that name the same, of one thread of mails, or of which the later one opens with a word
@@ -296,26 +300,26 @@ def _continues(chain: Sequence[_Card], card: _Card, settings: WindowSettings) ->
     if last.time is None or now.time is None:
         forward = last.path == now.path and last.start <= now.start
     else:
-        forward = 0 <= now.time - last.time <= settings.narrative_gap_seconds
+        forward = 0 <= now.time - last.time <= _NARRATIVE_GAP_SECONDS
     if not forward:
         return False
     if card.thread is not None and card.thread == chain[-1].thread and last.path != now.path:
         return True
     if card.points_back and last.path == now.path and 0 <= now.start - last.end <= _NEAR_BYTES:
         return True
-    known = frozenset[str]().union(*(member.names for member in chain[-_LATELY:]))
-    return len(known & card.names) >= settings.shared_entities
+    recent_names = frozenset[str]().union(*(member.names for member in chain[-_LATELY:]))
+    return bool(recent_names & card.names)
 
 
-def _cluster(group: Sequence[_Card], strategy: Strategy, settings: WindowSettings) -> Cluster:
+def _cluster(group: Sequence[_Card], strategy: Strategy) -> Cluster:
     if strategy == "semantic":
         group = sorted(group, key=lambda card: (card.window.path, card.window.start, card.window.id))
-    coherence = Coherence.of(*_reasons(group, strategy, settings))
+    coherence = Coherence.of(*_reasons(group, strategy))
     whole = Cluster(tuple(card.window for card in group), strategy, coherence)
     return replace(whole, windows=tuple(replace(each, strategy=strategy, cluster=whole.id) for each in whole.windows))
 
 
-def _reasons(group: Sequence[_Card], strategy: Strategy, settings: WindowSettings) -> list[tuple[str, float, int]]:
+def _reasons(group: Sequence[_Card], strategy: Strategy) -> list[tuple[str, float, int]]:
     """The parts of a cluster's coherence; each neighbour pair of the cluster counts once."""
     pairs = list(pairwise(group))
     likeness = sum(one.likeness(other) for one, other in pairs) / len(pairs) / FULL
@@ -323,7 +327,7 @@ def _reasons(group: Sequence[_Card], strategy: Strategy, settings: WindowSetting
     times = [card.window.time for card in group if card.window.time is not None]
     if len(times) == len(group) and strategy != "semantic":
         longest = max(later - earlier for earlier, later in pairwise(times))
-        closeness = max(0.0, 1 - longest / max(settings.temporal_gap_seconds, 1))
+        closeness = max(0.0, 1 - longest / _TEMPORAL_GAP_SECONDS)
         parts.append(("closeness", closeness, 1))
     if strategy == "narrative":
         shared = sum(bool(one.names & other.names) for one, other in pairs) / len(pairs)

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from brimful.errors import FormatError, InputError, choose
 
-SERVER = "brimful"
+_SERVER = "brimful"
 """The name of the server in every configuration."""
 
 
-class Agent(NamedTuple):
+class _Agent(NamedTuple):
     """A program that starts MCP servers, and where its configuration lists them."""
 
     title: str
@@ -24,17 +24,17 @@ class Agent(NamedTuple):
     is_application: bool = False  # the file lies in the system's folder of application settings, else at home
 
 
-AGENTS: Mapping[str, Agent] = {
-    "claude": Agent("Claude Desktop", "Claude/claude_desktop_config.json", is_application=True),
-    "claude-code": Agent("Claude Code", ".claude.json"),
-    "cursor": Agent("Cursor", ".cursor/mcp.json"),
-    "gemini": Agent("Gemini CLI", ".gemini/settings.json"),
-    "vscode": Agent("VS Code", "Code/User/mcp.json", "servers", is_application=True),
-    "windsurf": Agent("Windsurf", ".codeium/windsurf/mcp_config.json"),
+AGENTS: Mapping[str, _Agent] = {
+    "claude": _Agent("Claude Desktop", "Claude/claude_desktop_config.json", is_application=True),
+    "claude-code": _Agent("Claude Code", ".claude.json"),
+    "cursor": _Agent("Cursor", ".cursor/mcp.json"),
+    "gemini": _Agent("Gemini CLI", ".gemini/settings.json"),
+    "vscode": _Agent("VS Code", "Code/User/mcp.json", "servers", is_application=True),
+    "windsurf": _Agent("Windsurf", ".codeium/windsurf/mcp_config.json"),
 }
 
 
-def configuration_file(agent: Agent) -> Path:
+def configuration_file(agent: _Agent) -> Path:
     """Where the agent's configuration lies on this machine."""
     if not agent.is_application:
         return Path.home() / agent.file
@@ -53,12 +53,12 @@ def install(name: str, command: Sequence[str], *, may_replace: Callable[[str], b
     file = configuration_file(agent)
     configuration, servers = _read(agent, file)
     entry = {"command": command[0], "args": list(command[1:])}
-    previous = servers.get(SERVER)
+    previous = servers.get(_SERVER)
     if previous == entry:
         return None
-    if previous is not None and not may_replace(f"{file} starts {SERVER!r} by {_shown(previous)}; replace it?"):
+    if previous is not None and not may_replace(f"{file} starts {_SERVER!r} by {_shown(previous)}; replace it?"):
         return None
-    servers[SERVER] = entry
+    servers[_SERVER] = entry
     _write(file, configuration)
     return file
 
@@ -68,13 +68,13 @@ def remove(name: str) -> Path | None:
     agent = AGENTS[choose(name, AGENTS, what="agent")]
     file = configuration_file(agent)
     configuration, servers = _read(agent, file)
-    if servers.pop(SERVER, None) is None:
+    if servers.pop(_SERVER, None) is None:
         return None
     _write(file, configuration)
     return file
 
 
-def _read(agent: Agent, file: Path) -> tuple[dict[str, object], dict[str, object]]:
+def _read(agent: _Agent, file: Path) -> tuple[dict[str, object], dict[str, object]]:
     """The configuration and the servers in it; changes of the latter are changes of the former."""
     try:
         configuration = json.loads(file.read_text(encoding="utf-8") or "{}") if file.exists() else {}

@@ -51,7 +51,7 @@ def ranges(numbers: Sequence[int]) -> str:
     return ", ".join("-".join(map(str, run)) for run in runs)
 
 
-def short_id(receipt: Receipt) -> str:
+def _short_id(receipt: Receipt) -> str:
     """The first characters of a receipt's id, by which the tools take it."""
     return receipt.id[: limits.RECEIPT_CHARACTERS]
 
@@ -60,7 +60,7 @@ def context_note(ask: Ask, context: Context) -> str:
     """What a context cost, what it lacks, and what to do about it."""
     assert context.receipt is not None  # an engine gives every context one
     about = "" if context.exact else "about "
-    parts = [f"{about}{context.tokens} of {context.budget.available} tokens; receipt {short_id(context.receipt)}."]
+    parts = [f"{about}{context.tokens} of {context.budget.available} tokens; receipt {_short_id(context.receipt)}."]
     parts += [f"{_text(each.word)} was searched as {_text(each.term)} too." for each in context.corrections]
     relevance = context.relevance
     if relevance is not None and context.windows:
@@ -171,7 +171,7 @@ def _fills(context: Context, window: Window) -> bool:
 
 def _summary(receipt: Receipt, windows: int) -> str:
     budget = receipt.budget.available
-    return f"{receipt.tokens} of {budget} tokens, {windows} windows, receipt {short_id(receipt)}"
+    return f"{receipt.tokens} of {budget} tokens, {windows} windows, receipt {_short_id(receipt)}"
 
 
 def _place(path: str, start: int, end: int, lines: tuple[int, int] | None = None) -> str:
