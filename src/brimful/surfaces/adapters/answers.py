@@ -1,4 +1,8 @@
-"""What does a framework get: for a question, and for texts that another retriever found?"""
+"""What a framework gets: texts for a question, and texts of another retriever fitted into a budget.
+
+The order of the latter is their ranking. Each is kept whole, cut at a natural boundary, or left out; with the documents
+that they were cut from, windows are grown around them instead, and windows that meet become one.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +21,13 @@ from brimful.text.vocabularies import tokens_for
 from brimful.windows.inflate import inflate
 from brimful.windows.window import Window
 
-# ---- answers: What does a framework get for a question? Texts that are within the budget when they are joined, with
-# citations.
-
 _SHAPES: tuple[FormatName, ...] = ("windows", "plain", "markdown", "xml", "json")
 """`windows` gives one text a window; every other format one text in all, with its headers."""
-
-
 _CITED = ("path", "start", "end", "lines", "origins", "score", "terms", "filling")
 
 
 class Answer(NamedTuple):
-    """A text for the model, how well it fits the question, and where it comes from; the same one has the same id."""
+    """A text for the model, how well it fits the question, and where it comes from; an equal text has an equal id."""
 
     id: str
     text: str
@@ -36,15 +35,41 @@ class Answer(NamedTuple):
     metadata: dict[str, Any]
 
 
-def check_choices(budget: Budget | int, model: str, format: str, choices: Mapping[str, Any]) -> None:  # noqa: A002
-    """Refuse what could not be asked with, before anything is asked."""
-    budget_of(budget)
-    tokens_for(model)
-    choose(format, _SHAPES, what="format")
-    try:
-        AskSettings(**{name: value for name, value in choices.items() if name != "field"})
-    except TypeError as error:
-        raise SettingError(f"choices: {error}; they are the fields of AskSettings, and field") from error
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """How a retriever asks; refused here rather than with the first question. `choices` are fields of `AskSettings`."""
+
+    budget: Budget | int
+    model: str
+    format: FormatName
+    choices: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        budget_of(self.budget)
+        tokens_for(self.model)
+        choose(self.format, _SHAPES, what="format")
+        try:
+            AskSettings(**{name: value for name, value in self.choices.items() if name != "field"})
+        except TypeError as error:
+            raise SettingError(f"choices: {error}; they are the fields of AskSettings, and field") from error
+
+    def answers(self, engine: Engine, question: str, *, budget: Budget | int | None = None) -> list[Answer]:
+        """What the corpus says about a question, in reading order; joined by empty lines it is within the budget."""
+        budget = self.budget if budget is None else budget
+        context = engine.context(question, budget=budget, model=self.model, format=self.format, **self.choices)
+        if not context.windows:
+            return []
+        record: dict[str, Any] = answer_record(context)
+        account = {name: record[name] for name in ("receipt", "root", "tokens", "budget", "corrections")}
+        account["missing"] = list(context.relevance.missing) if context.relevance else []
+        windows = [{name: window[name] for name in _CITED} for window in record["windows"]]
+        if self.format != "windows":
+            best = max(window.score for window in context.windows)
+            return [Answer(record["receipt"], context.text, best, {"windows": windows, **account})]
+        return [
+            Answer(window.id, window.text, window.score, {"source": window.path, **cited, **account})
+            for window, cited in zip(context.windows, windows, strict=True)
+        ]
 
 
 def check_engine(engine: object) -> Engine:
@@ -54,47 +79,8 @@ def check_engine(engine: object) -> Engine:
     return engine
 
 
-def answers(
-    engine: Engine,
-    question: str,
-    *,
-    budget: Budget | int,
-    model: str,
-    format: FormatName,  # noqa: A002
-    choices: Mapping[str, Any],
-) -> list[Answer]:
-    """What the corpus says about a question, in reading order."""
-    context = engine.context(question, budget=budget, model=model, format=format, **choices)
-    if not context.windows:
-        return []
-    record: dict[str, Any] = answer_record(context)
-    assert context.receipt is not None
-    account = {
-        "receipt": context.receipt.id,
-        "root": context.receipt.state_root,
-        "tokens": context.tokens,
-        "budget": context.budget.available,
-        "corrections": record["corrections"],
-        "missing": list(context.relevance.missing) if context.relevance else [],
-    }
-    windows = [{name: window[name] for name in _CITED} for window in record["windows"]]
-    if format != "windows":
-        best = max(window.score for window in context.windows)
-        return [Answer(context.receipt.id, context.text, best, {"windows": windows, **account})]
-    return [
-        Answer(window.id, window.text, window.score, {"source": window.path, **cited, **account})
-        for window, cited in zip(context.windows, windows, strict=True)
-    ]
-
-
-# ---- fitting: How do texts that another retriever found fit into a budget, to the token?
-#
-# The order in which they come is their ranking. Each is kept whole, cut at a natural boundary, or left out; where the
-# documents they were cut from are given, windows are grown around them instead, and those that meet become one.
-
-
 class Brought(NamedTuple):
-    """A text that another retriever found, and the name of the document that it was cut from, if it has one."""
+    """A text of another retriever, and the name of the document that it was cut from, if it has one."""
 
     text: str
     source: str | None = None
@@ -102,9 +88,9 @@ class Brought(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is shown of a text: which of those brought (the best one first), and which bytes.
+    """A text that fits: the numbers of the texts that it shows (the best one first), and which of their bytes.
 
-    `start` and `end` count in the text that was brought, or in its source document where that was given.
+    `start` and `end` count in the text, or in its source document if that was given.
     """
 
     numbers: tuple[int, ...]
@@ -116,14 +102,14 @@ class Kept:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What is noted beside a text's own metadata."""
+        """What is added to a text's metadata."""
         shown = ("start", "end", "cut_start", "cut_end")
         return {"ranks": list(self.numbers), **{name: getattr(self, name) for name in shown}}
 
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """The budget, whose tokens, and how much two texts may have in common (None: anything)."""
+    """A budget for texts: whose tokens count, and how alike two texts may be (None: anything)."""
 
     budget: Budget | int
     model: str = DEFAULT_MODEL
@@ -138,9 +124,14 @@ class Fitting:
             raise SettingError(f"sources is {type(self.sources).__name__}; give texts by the name of their document")
 
     def kept(self, brought: Sequence[Brought]) -> list[Kept]:
-        """What is shown, in reading order; joined by empty lines it counts at most the budget."""
-        chosen: dict[str, Any] = {"model": self.model, "dedup_threshold": self.dedup_threshold}
-        context = pack(self._windows(brought), budget=self.budget, format="windows", **chosen)
+        """The texts that fit, in reading order; joined by empty lines they count at most the budget."""
+        context = pack(
+            self._windows(brought),
+            budget=self.budget,
+            format="windows",
+            model=self.model,
+            dedup_threshold=self.dedup_threshold,
+        )
         return [
             Kept(_numbers(window), window.text, window.start, window.end, window.cut_start, window.cut_end)
             for window in context.windows
@@ -166,7 +157,7 @@ class Fitting:
 
 
 def _whole(number: int, text: str, score: float) -> Window:
-    """A text as a document of its own, so that it can be cut where a reader would."""
+    """A text as a document, so that it can be cut where a reader would."""
     document = Document(f"{number:08}", text)
     return Window.cut(document, 0, len(document), score=score, hits=(Hit(document.path, 0, 0, score, sequence=number),))
 
@@ -176,10 +167,10 @@ def _hit(documents: Mapping[str, Document], number: int, brought: Brought, score
         raise DocumentError(
             f"text {number} does not name the document that it was cut from; name it, or give no sources"
         )
-    found = Hit.of(documents[brought.source], brought.text)
-    return Hit(found.path, found.start, found.end, score, sequence=number)
+    hit = Hit.of(documents[brought.source], brought.text)
+    return Hit(hit.path, hit.start, hit.end, score, sequence=number)
 
 
 def _numbers(window: Window) -> tuple[int, ...]:
-    """Which of the texts brought a window shows, the best first."""
+    """The numbers of the texts that a window shows, the best first."""
     return tuple(sorted({hit.sequence for hit in window.hits}))

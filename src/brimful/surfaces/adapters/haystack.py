@@ -1,4 +1,4 @@
-"""Brimful in Haystack: a retriever whose documents fill a budget, and a packer that fits any documents into one.
+"""Haystack: a retriever whose documents fill a budget, and a packer that fits any documents into one.
 
 The budget covers the contents of the documents joined by empty lines. What a prompt template adds is not in it.
 """
@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from brimful.async_engine import AsyncEngine
 from brimful.budget import Budget
 from brimful.engine import Engine
 from brimful.errors import MissingPartError, install
 from brimful.settings import DEFAULT_MODEL, FormatName
 from brimful.store.opening import place_of
-from brimful.surfaces.adapters.answers import Brought, Fitting, answers, check_choices
+from brimful.surfaces.adapters.answers import Brought, Fitting, Retrieval
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -44,10 +43,9 @@ class BrimfulRetriever:
         format: FormatName = "windows",  # noqa: A002
         choices: dict[str, Any] | None = None,
     ) -> None:
-        check_choices(budget, model, format, choices or {})
-        self.store, self.budget, self.model, self.format, self.choices = store, budget, model, format, choices
+        self._retrieval = Retrieval(budget, model, format, choices or {})
+        self.store = store
         self._engine = store if isinstance(store, Engine) else None
-        self._beside: AsyncEngine | None = None
         self._opening = threading.Lock()
 
     def warm_up(self) -> None:
@@ -55,33 +53,36 @@ class BrimfulRetriever:
         self._opened()
 
     def close(self) -> None:
-        """Let go of a store that this component opened."""
+        """Close a store that this component opened."""
         with self._opening:
             if self._engine is not None and not isinstance(self.store, Engine):
                 self._engine.close()
-                self._engine = self._beside = None
+                self._engine = None
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, budget: int | None = None) -> dict[str, list[Document]]:
         """What the corpus says about a question; `budget` is for this question alone."""
-        engine = self._opened()
-        asked: dict[str, Any] = {"model": self.model, "format": self.format, "choices": self.choices or {}}
-        found = answers(engine, query, budget=self.budget if budget is None else budget, **asked)
-        documents = [Document(id=each.id, content=each.text, meta=each.metadata, score=each.score) for each in found]
+        answers = self._retrieval.answers(self._opened(), query, budget=budget)
+        documents = [Document(id=each.id, content=each.text, meta=each.metadata, score=each.score) for each in answers]
         return {"documents": documents}
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, budget: int | None = None) -> dict[str, list[Document]]:
-        """The same beside an event loop."""
-        if self._beside is None:
-            self._beside = AsyncEngine(self._opened)
-        return await self._beside.call(lambda _engine: self.run(query, budget))
+        """`run` in a thread, for an event loop."""
+        return await asyncio.to_thread(self.run, query, budget)
 
     def to_dict(self) -> dict[str, Any]:
-        """What a saved pipeline holds: the store's path, not its contents."""
+        """The component in a saved pipeline: the store's path, not its contents."""
         store = self.store.path if isinstance(self.store, Engine) else place_of(self.store)
-        chosen = {"budget": _plain(self.budget), "model": self.model, "format": self.format, "choices": self.choices}
-        return default_to_dict(self, store=str(store), **chosen)
+        chosen = self._retrieval
+        return default_to_dict(
+            self,
+            store=str(store),
+            budget=_plain(chosen.budget),
+            model=chosen.model,
+            format=chosen.format,
+            choices=dict(chosen.choices) or None,
+        )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> BrimfulRetriever:
@@ -113,8 +114,7 @@ class BrimfulPacker:
         sources: Mapping[str, str] | None = None,
         source_key: str = "source_id",
     ) -> None:
-        self.budget, self.model, self.dedup_threshold = budget, model, dedup_threshold
-        self.sources, self.source_key = sources, source_key
+        self.source_key = source_key
         self._fitting = Fitting(budget, model, dedup_threshold, sources)
 
     @component.output_types(documents=list[Document])
@@ -134,17 +134,18 @@ class BrimfulPacker:
 
     @component.output_types(documents=list[Document])
     async def run_async(self, documents: list[Document], budget: int | None = None) -> dict[str, list[Document]]:
-        """The same beside an event loop."""
+        """`run` in a thread, for an event loop."""
         return await asyncio.to_thread(self.run, documents, budget)
 
     def to_dict(self) -> dict[str, Any]:
-        """What a saved pipeline holds."""
+        """The component in a saved pipeline."""
+        fitting = self._fitting
         return default_to_dict(
             self,
-            budget=_plain(self.budget),
-            model=self.model,
-            dedup_threshold=self.dedup_threshold,
-            sources=None if self.sources is None else dict(self.sources),
+            budget=_plain(fitting.budget),
+            model=fitting.model,
+            dedup_threshold=fitting.dedup_threshold,
+            sources=None if fitting.sources is None else dict(fitting.sources),
             source_key=self.source_key,
         )
 

@@ -1,22 +1,22 @@
-"""Brimful in LangChain: a retriever whose documents fill a budget, and a compressor that fits any documents into one.
+"""LangChain: a retriever whose documents fill a budget, and a compressor that fits any documents into one.
 
-The budget covers the contents of the documents joined by empty lines, as LangChain's own chains join them. What a
+The budget covers the contents of the documents joined by empty lines, as LangChain's chains join them. What a
 prompt adds (instructions, metadata, the question) is not in it.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from brimful.async_engine import AsyncEngine
 from brimful.budget import Budget
 from brimful.documents.documents import Document
 from brimful.documents.skips import Reason
 from brimful.engine import Engine
 from brimful.errors import DocumentError, MissingPartError, install
 from brimful.settings import DEFAULT_MODEL, FormatName
-from brimful.surfaces.adapters.answers import Brought, Fitting, answers, check_choices, check_engine
+from brimful.surfaces.adapters.answers import Brought, Fitting, Retrieval, check_engine
 
 try:
     from langchain_core.callbacks import (
@@ -47,13 +47,13 @@ class BrimfulRetriever(BaseRetriever):
     model: SkipValidation[str] = DEFAULT_MODEL
     format: SkipValidation[FormatName] = "windows"
     choices: SkipValidation[Mapping[str, Any]] = Field(default_factory=dict)
-    _beside: AsyncEngine = PrivateAttr()
+    _retrieval: Retrieval = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
-        """Check what was given, with Brimful's own messages."""
+        """Check the fields, with Brimful's messages."""
         super().model_post_init(context)
-        check_choices(self.budget, self.model, self.format, self.choices)
-        self._beside = AsyncEngine(check_engine(self.engine))
+        check_engine(self.engine)
+        self._retrieval = Retrieval(self.budget, self.model, self.format, self.choices)
 
     def _get_relevant_documents(
         self,
@@ -62,27 +62,19 @@ class BrimfulRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002  (LangChain reports begin and end itself)
         budget: Budget | int | None = None,
     ) -> list[LangChainDocument]:
-        return self._answers(query, budget)
+        answers = self._retrieval.answers(self.engine, query, budget=budget)
+        return [LangChainDocument(id=each.id, page_content=each.text, metadata=each.metadata) for each in answers]
 
     async def _aget_relevant_documents(
         self,
         query: str,
         *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002
+        run_manager: AsyncCallbackManagerForRetrieverRun,
         budget: Budget | int | None = None,
     ) -> list[LangChainDocument]:
-        return await self._beside.call(lambda _engine: self._answers(query, budget))
-
-    def _answers(self, query: str, budget: Budget | int | None) -> list[LangChainDocument]:
-        found = answers(
-            self.engine,
-            query,
-            budget=self.budget if budget is None else budget,
-            model=self.model,
-            format=self.format,
-            choices=self.choices,
+        return await asyncio.to_thread(
+            self._get_relevant_documents, query, run_manager=run_manager.get_sync(), budget=budget
         )
-        return [LangChainDocument(id=each.id, page_content=each.text, metadata=each.metadata) for each in found]
 
 
 class BrimfulCompressor(BaseDocumentCompressor, BaseDocumentTransformer):
@@ -102,7 +94,7 @@ class BrimfulCompressor(BaseDocumentCompressor, BaseDocumentTransformer):
     _fitting: Fitting = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
-        """Check what was given, with Brimful's own messages."""
+        """Check the fields, with Brimful's messages."""
         super().model_post_init(context)
         self._fitting = Fitting(self.budget, self.model, self.dedup_threshold, self.sources)
 
@@ -139,17 +131,17 @@ def add_documents(
     source_key: str = "source",
     allow: Iterable[Reason] = (),
 ) -> int:
-    """Store what LangChain's loaders give under `metadata[source_key]`; several of one source get numbers behind it.
+    """Store documents of LangChain's loaders under `metadata[source_key]`, further ones of a source as `source#2`, ….
 
-    A document that holds a credential refuses them all, unless `allow=("secret",)` says otherwise.
+    A document that holds a credential refuses all of them, unless `allow=("secret",)`.
     """
     seen: dict[str, int] = {}
-    made = []
+    stored = []
     for number, document in enumerate(documents):
         source = document.metadata.get(source_key) or document.id
         if not isinstance(source, str):
             raise DocumentError(f"document {number} has no name: metadata[{source_key!r}] is {source!r}")
         seen[source] = seen.get(source, 0) + 1
         path = source if seen[source] == 1 else f"{source}#{seen[source]}"
-        made.append(Document(path, document.page_content))
-    return engine.add_documents(made, allow=allow)
+        stored.append(Document(path, document.page_content))
+    return engine.add_documents(stored, allow=allow)

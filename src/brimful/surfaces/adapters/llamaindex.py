@@ -1,4 +1,4 @@
-"""Brimful in LlamaIndex: a retriever whose nodes fill a budget, and a postprocessor that fits any nodes into one.
+"""LlamaIndex: a retriever whose nodes fill a budget, and a postprocessor that fits any nodes into one.
 
 The budget covers the nodes as a model is shown them, `get_content(MetadataMode.LLM)`, joined by empty lines, as
 LlamaIndex's synthesizers join them. What a prompt template and the question add is not in it.
@@ -6,15 +6,15 @@ LlamaIndex's synthesizers join them. What a prompt template and the question add
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from brimful.async_engine import AsyncEngine
 from brimful.budget import Budget
 from brimful.engine import Engine
 from brimful.errors import MissingPartError, install
 from brimful.settings import DEFAULT_MODEL, FormatName
-from brimful.surfaces.adapters.answers import Answer, Brought, Fitting, Kept, answers, check_choices, check_engine
+from brimful.surfaces.adapters.answers import Answer, Brought, Fitting, Kept, Retrieval, check_engine
 
 try:
     from llama_index.core.callbacks import CallbackManager
@@ -55,18 +55,15 @@ class BrimfulRetriever(BaseRetriever):
         verbose: bool = False,
     ) -> None:
         self.engine = check_engine(engine)
-        self.budget, self.model, self.format, self.choices = budget, model, format, dict(choices or {})
-        check_choices(budget, model, format, self.choices)
-        self._beside = AsyncEngine(engine)
+        self._retrieval = Retrieval(budget, model, format, dict(choices or {}))
         super().__init__(callback_manager=callback_manager, verbose=verbose)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        asked: dict[str, Any] = {"budget": self.budget, "model": self.model, "format": self.format}
-        found = answers(self.engine, query_bundle.query_str, choices=self.choices, **asked)
-        return [NodeWithScore(node=_node(each), score=each.score) for each in found]
+        answers = self._retrieval.answers(self.engine, query_bundle.query_str)
+        return [NodeWithScore(node=_node(each), score=each.score) for each in answers]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return await self._beside.call(lambda _engine: self._retrieve(query_bundle))
+        return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
 class BrimfulPostprocessor(BaseNodePostprocessor):
@@ -84,13 +81,13 @@ class BrimfulPostprocessor(BaseNodePostprocessor):
     _fitting: Fitting = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
-        """Check what was given, with Brimful's own messages."""
+        """Check the fields, with Brimful's messages."""
         super().model_post_init(context)
         self._fitting = Fitting(self.budget, self.model, self.dedup_threshold, self.sources)
 
     @classmethod
     def class_name(cls) -> str:
-        """What LlamaIndex calls it."""
+        """The name by which LlamaIndex saves it."""
         return "BrimfulPostprocessor"
 
     def _postprocess_nodes(
@@ -118,15 +115,15 @@ def _source_of(node: BaseNode) -> str | None:
 
 
 def _kept(nodes: Sequence[NodeWithScore], brought: Sequence[Brought], kept: Kept) -> NodeWithScore | None:
-    """The best of the nodes that a window shows, changed to what it shows; None if that is metadata alone."""
+    """The best node of a window, cut to what the window shows; None if that is metadata alone."""
     number = kept.numbers[0]
     node = nodes[number].node.model_copy(deep=True)
     node.metadata["brimful"] = kept.record
     node.excluded_llm_metadata_keys = [*node.excluded_llm_metadata_keys, "brimful"]
     node.excluded_embed_metadata_keys = [*node.excluded_embed_metadata_keys, "brimful"]
     if kept.text != brought[number].text:
-        own = node.get_content(MetadataMode.NONE).strip()
-        head = brought[number].text.partition(own)[0] if own else brought[number].text
+        body = node.get_content(MetadataMode.NONE).strip()
+        head = brought[number].text.partition(body)[0] if body else brought[number].text
         if kept.text.strip() in head:
             return None
         node.set_content(kept.text.removeprefix(head))
