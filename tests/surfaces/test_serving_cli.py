@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -118,3 +119,19 @@ def test_a_port_that_does_not_exist_is_named(brimful, corpus, started):
     """Exit code 2, and nothing starts."""
     assert brimful("serve", corpus, "--port", "70000").code == 2
     assert not started
+
+
+def test_an_agent_gets_the_server(brimful, corpus, tmp_path, monkeypatch):
+    """`mcp install` writes the command into the agent's configuration, by whole paths, and --remove takes it out."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / ".cursor/mcp.json"
+    done = brimful("mcp", "install", "cursor", corpus)
+    assert (done.code, done.out) == (0, "")
+    assert str(file) in done.err
+    (entry,) = json.loads(file.read_text())["mcpServers"].values()
+    assert entry["args"] == ["mcp", str(Path(corpus).absolute())]
+    assert Path(entry["command"]).is_absolute()
+    assert brimful("mcp", "install", "cursor", "--remove").code == 0
+    assert json.loads(file.read_text()) == {"mcpServers": {}}
+    assert "did you mean 'cursor'" in brimful("mcp", "install", "curser", corpus).err
+    assert "claude-code|cursor" in brimful("mcp", "install").err

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import queue
+import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +23,7 @@ from brimful.surfaces.access import TOKEN_VARIABLE
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING
 from brimful.surfaces.cli.opening import STDIN, check_paths, filled, trusted_roots
 from brimful.surfaces.cli.places import store_to_ask, store_to_fill
-from brimful.surfaces.cli.terminal import give, one_line, say, show
+from brimful.surfaces.cli.terminal import confirmed, give, one_line, say, show
 from brimful.surfaces.cli.views import changed, show_skips
 
 _TRANSPORTS = ("stdio", "http")
@@ -68,11 +70,15 @@ def mcp(
     port: int,
     token_env: str | None,
     watch: bool,
+    remove: bool,
+    yes: bool,
     store: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Answer a model's tools, over standard input and output or over HTTP, until stopped."""
+    """Answer a model's tools until stopped; `install` lets an agent start this command."""
+    if paths and paths[0] == "install":
+        return _install(paths[1:], store=store, remove=remove, yes=yes)
     choose(transport, _TRANSPORTS, what="transport")
     start = _start_of("mcp")
     token = _token(token_env)
@@ -81,6 +87,26 @@ def mcp(
     place = _place(store, paths, quiet=quiet)
     with _followed(place, store, paths, watch=watch, quiet=quiet):
         start(place, transport=transport, host=host, port=_port(port), token=token, ready=ready)
+    return FOUND
+
+
+def _install(words: Sequence[str], *, store: str | None, remove: bool, yes: bool) -> int:
+    """Write `brimful mcp` over a store or folders into an agent's configuration, or take it out."""
+    from brimful.surfaces.mcp import agents
+
+    if not words:
+        raise InputError(f"name the agent: brimful mcp install {'|'.join(agents.AGENTS)}")
+    agent, *paths = words
+    if remove:
+        file = agents.remove(agent)
+    else:
+        check_paths(paths)
+        named = store if paths else str(store_to_ask(store))
+        at = ["--store", named if "://" in named else str(Path(named).absolute())] if named else []
+        served = [*(str(Path(path).absolute()) for path in paths), *at]
+        program = shutil.which("brimful") or str(Path(sys.argv[0]).absolute())
+        file = agents.install(agent, [program, "mcp", *served], may_replace=lambda text: yes or confirmed(text))
+    say(f"{file} was written; restart the agent" if file else "nothing had to be written")
     return FOUND
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from glob import escape
@@ -22,7 +21,7 @@ from brimful.surfaces import records
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING
 from brimful.surfaces.cli.opening import asked_corpus
 from brimful.surfaces.cli.places import STORE_NAME, cache_folder, named_store, store_to_ask, store_to_fill
-from brimful.surfaces.cli.terminal import one_line, progress, say, show
+from brimful.surfaces.cli.terminal import confirmed, one_line, progress, say, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +157,7 @@ def _erase(line: _Line) -> int:
         line.show({**record, "dry_run": True}, f"{name}: would erase {what}; {before:,} bytes now\n")
         return FOUND
     what = f"Delete the store {name}" if is_deleted else f"Erase what was removed or replaced from {name}"
-    if not line.yes and not _confirmed(f"{what}? The documents' own files are not touched."):
+    if not line.yes and not confirmed(f"{what}? The documents' own files are not touched."):
         return USAGE
     if is_deleted and isinstance(place, Address):
         raise InputError(f"{place} is on a server; an administrator deletes a corpus there (docs/postgres.md)")
@@ -172,14 +171,6 @@ def _erase(line: _Line) -> int:
             place.parent.rmdir()
     line.show({**record, "bytes_after": after}, f"{name}: {before:,} bytes before, {after:,} now\n")
     return FOUND
-
-
-def _confirmed(question: str) -> bool:
-    if not sys.stdin.isatty():
-        say(f"{question} Nobody can be asked here: add --yes.")
-        return False
-    say(f"{question} [y/N]")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _rebuild(line: _Line) -> int:

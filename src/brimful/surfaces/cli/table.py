@@ -335,6 +335,12 @@ _ALL = (
         (
             _value("transport", "stdio|http", "How the client connects.", "stdio"),
             *(_HOST, _PORT._replace(default=8_081), _TOKEN, *_SERVED),
+            _switch("remove", "--remove", "install: take the server out of the agent's configuration."),
+            _switch("yes", "--yes", "install: replace another entry without asking.", "-y"),
+        ),
+        (
+            "brimful mcp install cursor docs     let Cursor start it; claude, claude-code, gemini, vscode, windsurf",
+            "brimful mcp install cursor --remove",
         ),
     ),
     Command(

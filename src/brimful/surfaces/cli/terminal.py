@@ -188,3 +188,12 @@ def progress(task: str) -> Iterator[_Advance | None]:
 def _clock(seconds: float) -> str:
     """Minutes and seconds, as in 2:05."""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def confirmed(question: str) -> bool:
+    """Whether a person says yes; without a terminal nobody can."""
+    if not sys.stdin.isatty():
+        say(f"{question} Nobody can be asked here: add --yes.")
+        return False
+    say(f"{question} [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
