@@ -22,8 +22,18 @@ from brimful.assembly.explain import PRICED, Explanation, Prices
 from brimful.assembly.outline_map import by_importance, draw, inside
 from brimful.assembly.showing import map_part, question_part
 from brimful.budget import Budget, budget_of
-from brimful.documents.documents import Document, check_path, close_part
-from brimful.errors import DocumentError, FormatError, InputError, SettingError, SpanError, StoreError, choose, install
+from brimful.documents.documents import Document, check_path, close_paths
+from brimful.errors import (
+    DocumentError,
+    FormatError,
+    InputError,
+    SettingError,
+    SpanError,
+    StoreError,
+    choose,
+    did_you_mean,
+    install,
+)
 from brimful.neural.embedders import Embedder, identity_of
 from brimful.receipts.notation import read_as
 from brimful.receipts.receipt import CitedWindow, Receipt, hash_of, make_receipt
@@ -140,7 +150,7 @@ class Corpus:
         """A stored document with its whole text."""
         check_path(path)
         if self.snapshot.row(path) is None:
-            close = close_part(path, self.columns.documents.paths)
+            close = did_you_mean(close_paths(path, self.columns.documents.paths))
             raise DocumentError(f"{path!r:.200} is not in the store; {close}paths are as they are cited")
         return self._documents.one(self.snapshot, path, as_stored=False)
 

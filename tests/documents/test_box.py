@@ -10,7 +10,7 @@ from io import BytesIO
 import pytest
 
 from brimful.documents.loaders import Loaded, box, load
-from brimful.documents.loaders.office import _MOST_TAGS, load_office, load_pdf
+from brimful.documents.loaders.office import _MAX_TAGS, load_office, load_pdf
 from brimful.documents.skips import Skipped, SourceSettings
 from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
@@ -198,7 +198,7 @@ def test_a_main_part_of_any_name_may_declare_no_dtd():
 
 def test_millions_of_empty_paragraphs_are_refused_by_count():
     """A small file that unpacks to more tags than any text has is refused before its parser counts them for minutes."""
-    raw = make_docx("<w:p/>" * (_MOST_TAGS + 1))
+    raw = make_docx("<w:p/>" * (_MAX_TAGS + 1))
     assert len(raw) < 30_000
     item = only("a.docx", raw)
     assert isinstance(item, Skipped)

@@ -8,42 +8,36 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 from functools import cached_property
 
 import numpy as np
 from blake3 import blake3
 
 from brimful.choices import normalise
-from brimful.errors import DocumentError, ScoreError, SpanError, choose, did_you_mean
+from brimful.errors import DocumentError, ScoreError, SpanError, choose
 from brimful.native import lines as kernels
 from brimful.outline.kinds import Kind, kind_of
 from brimful.outline.outlines import Outline
 from brimful.outline.outlines import outline as outline_of
 from brimful.text.spans import Span, check_span
 
-# ---- documents: What is a document, and what is a place in it that matters?
-
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 KINDS: tuple[Kind, ...] = ("prose", "code", "data")
 
-SPEAKERS = b"Z)\nAssistant\nUser\n"
-"""What stands before the colon behind whoever speaks, as loaders write messages down: a time, or a part in a
-conversation. Each has a newline behind it."""
-_LOOKED_THROUGH = 1 << 17
-"""A document with more bytes is not looked through for them: it may be a conversation, and near a window that shows."""
+_MAX_LIKE_CHARACTERS = 1_000
+_MAX_LIKE_PATHS = 3
 
 
 @dataclass(frozen=True)
 class Document:
     """Immutable bytes with a name (the seeds' compound, document, snapshot).
 
-    `content` may be given as str; it is kept as UTF-8 bytes, which must be valid.
-    `kind` and `language` are found from path and content unless given.
-    `time` is seconds since 1970, UTC; `vector` and `entities` are whatever the caller knows. `outline` is where it
-    may be cut: read off the content when first asked for, unless it is given. A store, which has checked the content
-    already, gives the `id` as well.
+    `content` may be a str; it is kept as UTF-8 bytes, which must be valid. `kind` and `language` default to those of
+    path and content. `time` is in seconds since 1970, UTC; `vector` and `entities` come from the caller. `outline`,
+    the places where it may be cut, is read off the content when first needed. A store, which has checked the content
+    already, gives `id` and `outline`.
 
     >>> Document("notes.md", "Tea at four.").kind
     'prose'
@@ -74,54 +68,46 @@ class Document:
     ) -> None:
         if isinstance(content, str):
             content = _encode(path, content)
-        known_id = id or _hash_of(check_path(path), _check_utf8(path, content))
+        id = id or _hash_of(check_path(path), _check_utf8(path, content))  # noqa: A001
         check_time(time, where=path)
-        found_kind, found_language = (choose(kind, KINDS, what="kind"), None) if kind else kind_of(path, content)
+        likely_kind, likely_language = (choose(kind, KINDS, what="kind"), None) if kind else kind_of(path, content)
         normalise(
             self,
             path=path,
             content=content,
             time=time,
-            kind=found_kind,
-            language=language or found_language,
+            kind=likely_kind,
+            language=language or likely_language,
             vector=_check_vector(vector, where=path),
             entities=_check_names(entities, where=path),
-            id=known_id,
+            id=id,
             _outline=outline,
         )
 
     @cached_property
     def outline(self) -> Outline:
-        """Where it may be cut, and what stands around each place."""
+        """The places where the content may be cut, with their headings and definitions."""
         if self._outline is not None:
             return self._outline
         return outline_of(self.content, kind=self.kind, language=self.language, path=self.path)
-
-    @cached_property
-    def speaks(self) -> bool:
-        """Whether its text may have the signs of a conversation."""
-        is_searched = self.is_whole and len(self) <= _LOOKED_THROUGH
-        return not is_searched or kernels.has_speaker(self.content, SPEAKERS)
 
     def __len__(self) -> int:
         return len(self.content)
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of its bytes are at hand; of a very long one a store reads only what is shown."""
+        """Whether all bytes are in memory; of a very long document a store reads only what is shown."""
         return True
 
-    def reach(self, start: int, end: int) -> Span:  # noqa: ARG002  (all of it is at hand)
-        """How far a window at `[start, end)` may grow."""
+    def reach(self, start: int, end: int) -> Span:  # noqa: ARG002  (of a document in parts it counts)
+        """The span in which a window at `[start, end)` may grow."""
         return Span(0, len(self))
 
     def text(self, start: int, end: int) -> str:
         """The bytes `[start, end)` as text; both must be code point boundaries."""
-        if not (type(start) is type(end) is int and 0 <= start <= end <= len(self.content)):
-            check_span(start, end, length=len(self), where=f" {self.path}")
+        check_span(start, end, length=len(self), where=f" {self.path}")
         try:
-            # Decoded where it stands: a window may be as long as its document.
-            return str(memoryview(self.content)[start:end] if self.is_whole else self.content[start:end], "utf-8")
+            return str(self.content[start:end], "utf-8")
         except UnicodeDecodeError as error:
             raise SpanError(f"[{start}, {end}) of {self.path} cuts a UTF-8 character; snap the edges first") from error
 
@@ -132,7 +118,7 @@ class Document:
 
     @property
     def line_count(self) -> int:
-        """How many lines there are; what follows the last line's end is one more, if it is anything.
+        """The number of lines; text after the last newline is one more.
 
         >>> Document("a.txt", "one\\ntwo\\n").line_count, Document("b.txt", "one\\ntwo").line_count
         (2, 2)
@@ -164,11 +150,9 @@ class Document:
 class Hit:
     """A place in a document that matters for the question (SearchResult, RetrievalResult).
 
-    `end` may be left out: a position then stands for itself, as an atom position does (085b §5.1).
-    `sequence` is the caller's own number of the piece inside its document, used to break ties. `matches` are the
-    bytes of the document where it has the words of the question, the most telling first, if that is known: where the
-    hit is longer than the budget, the part around them is shown. Hits sort by `order`, best first: score descending,
-    path, sequence, byte offset (CFS §5, ruling 8); terms tell twins apart.
+    Without `end` the hit is a position (085b §5.1). `sequence` is the caller's number of the piece inside its
+    document, which breaks ties. `matches` are the byte ranges with words of the question, the most telling first: of a
+    hit that is longer than the budget the part around them is shown.
     """
 
     path: str
@@ -200,14 +184,14 @@ class Hit:
 
     @property
     def order(self) -> tuple[float, str, int, int, int, tuple[str, ...]]:
-        """What hits are sorted by."""
+        """The sort key, best first: score descending, path, sequence, byte offset (CFS §5, ruling 8), terms."""
         return (-self.score, self.path, self.sequence, self.start, self.end, self.terms)
 
     @classmethod
     def of(cls, document: Document, text: str, *, score: float = 0.0) -> Hit:
-        """The hit for a piece of text that another retriever returned: found in the document's bytes.
+        """The hit for a piece of text that another retriever returned.
 
-        White space may differ (splitters strip and join it); everything else must be the document's own.
+        White space may differ from the document's (splitters strip and join it), nothing else.
 
         >>> hit = Hit.of(Document("a.txt", "one two\\n three"), "two three", score=0.5)
         >>> hit.start, hit.end
@@ -216,43 +200,36 @@ class Hit:
         wanted = _encode(document.path, text).strip()
         if not wanted:
             raise SpanError(f"an empty piece has no place in {document.path}; give the text that was found")
-        start = document.content.find(wanted)
-        end = start + len(wanted)
-        if start < 0:
-            flexible = rb"\s+".join(re.escape(word) for word in wanted.split())
-            found = re.search(flexible, document.content)
-            if not found:
-                raise SpanError(
-                    f"{document.path} does not hold {text[:40]!r}…; was the piece rewritten by its splitter?"
-                )
-            start, end = found.span()
-        return cls(document.path, start, end, score)
+        exactly, loosely = re.escape(wanted), rb"\s+".join(map(re.escape, wanted.split()))
+        place = re.search(exactly, document.content) or re.search(loosely, document.content)
+        if place is None:
+            raise SpanError(f"{document.path} does not hold {text[:40]!r}…; was the piece rewritten by its splitter?")
+        return cls(document.path, *place.span(), score)
 
 
 def by_path(documents: Iterable[Document] | Mapping[str, Document]) -> dict[str, Document]:
-    """Documents by path; two different ones under one path are an error, the same one twice is not."""
-    found: dict[str, Document] = {}
+    """Documents by path; two different documents under one path are an error."""
+    by_paths: dict[str, Document] = {}
     for document in documents.values() if isinstance(documents, Mapping) else documents:
         if not isinstance(document, Document):
             raise DocumentError(
                 f"expected a Document, got {type(document).__name__}: wrap it in Document(path, content)"
             )
-        if found.setdefault(document.path, document).id != document.id:
+        if by_paths.setdefault(document.path, document).id != document.id:
             raise DocumentError(f"two different documents are called {document.path!r}; give each its own path")
-    return found
+    return by_paths
 
 
 def check_place(what: str, path: object, start: object, end: object, *, score: object, time: object) -> float:
-    """The score of a hit or a window, if it and where it stands are what they should be."""
+    """Refuse a bad place, score or time of a hit or a window; returns the score as a float."""
     check_path(path)
-    if not (type(start) is type(end) is int and 0 <= start <= end):
-        check_span(start, end, where=f" (a {what} in {path!r})")
+    check_span(start, end, where=f" (a {what} in {path!r})")
     check_time(time, where=f"{what} in {path!r}")
     return _check_score(score, where=f"{what} in {path!r} at {start}")
 
 
 def _check_score(value: object, *, where: str) -> float:
-    """A finite float, or a ScoreError that says where it came from; -0.0 counts as 0.0."""
+    """A finite float, with -0.0 as 0.0; else a ScoreError that names its origin."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise ScoreError(f"score of {where} must be a number, got {value!r}")
     score = float(value)
@@ -262,7 +239,7 @@ def _check_score(value: object, *, where: str) -> float:
 
 
 def _check_names(names: Iterable[str], *, where: str) -> tuple[str, ...]:
-    """Entities as a tuple; a single str is taken for the mistake that it is."""
+    """Entities as a tuple; a single str is refused."""
     if isinstance(names, str):
         raise DocumentError(f"entities of {where} must be a list of names, got the text {names!r}")
     return tuple(names)
@@ -335,36 +312,16 @@ def _check_utf8(path: str, content: object) -> bytes:
     return content
 
 
-# ---- paths: Which paths could be meant by one that is not there?
-
-_LEAST_LIKENESS = 0.6
-_MOST_CHARACTERS = 1_000
-_MOST_PATHS = 3
-
-
 def close_paths(wanted: str, paths: Sequence[str]) -> list[str]:
-    """Paths that end in the wanted one first, then those that are spelt alike; best first.
+    """Paths that end in a wanted one, then paths that are spelt alike; best first.
 
     >>> close_paths("kettle.py", ["docs/tea.md", "src/kettle.py", "src/kettles.py"])
     ['src/kettle.py', 'src/kettles.py']
     >>> close_paths("zebra", ["docs/tea.md"])
     []
     """
-    wanted = wanted[:_MOST_CHARACTERS].lstrip("./")
+    wanted = wanted[:_MAX_LIKE_CHARACTERS].lstrip("./")
     if not wanted:
         return []
-    whole = sorted(path for path in paths if path.endswith(f"/{wanted}"))[:_MOST_PATHS]
-    matcher = SequenceMatcher(b=wanted, autojunk=False)
-    scored = []
-    for path in set(paths).difference(whole):
-        matcher.set_seq1(path)
-        if matcher.quick_ratio() >= _LEAST_LIKENESS:
-            scored.append((-matcher.ratio(), path))
-    alike = [path for likeness, path in sorted(scored) if -likeness >= _LEAST_LIKENESS]
-    return [*whole, *alike][:_MOST_PATHS]
-
-
-def close_part(wanted: str, paths: Sequence[str]) -> str:
-    """The "did you mean" part of a message, or nothing when no path is close."""
-    close = close_paths(wanted, paths)
-    return did_you_mean(close)
+    ending = sorted(path for path in paths if path.endswith(f"/{wanted}"))
+    return list(dict.fromkeys([*ending, *get_close_matches(wanted, paths, n=_MAX_LIKE_PATHS)]))[:_MAX_LIKE_PATHS]

@@ -1,7 +1,7 @@
 """Is this file, or this text, a secret?
 
-By name where the name says it, else by what credentials look like: the token shapes that their issuers publish, and
-the lines in which credentials are kept. One gate for every way into a store: files, streams, strings, captures.
+By its name, else by the token shapes that issuers publish and the lines in which credentials are kept. One gate for
+every way into a store: files, streams, strings, captures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from brimful.native import runs as kernels
 from brimful.native.runs import Anchors
 
 PREFIX_BYTES = 1_048_576
-"""How much of a text is searched for credentials."""
+"""A text is searched for credentials up to here."""
 
 SECRET_FOLDERS = frozenset(
     {".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".oci", ".kube", ".docker", ".password-store", ".terraform.d"}
@@ -45,7 +45,7 @@ _PEM = (
     rb"(?:[A-Z][\w-]{0,30}: [^\n]{0,200}\n\s{0,8}){0,8}[A-Za-z0-9+/=]{40}"
 )
 _PEM_BYTES = 20_000
-"""How far the end of a private key is looked for."""
+"""The longest private key, whose end is looked for."""
 
 # Kind, bytes of a match before its anchor (None: the pattern is searched for), anchors of which every match has one,
 # pattern. Every repeat has an end, so that no text takes longer than its length.
@@ -125,9 +125,7 @@ tskey-api-{w20+} tskey-client-{w20+} | Tavily: tvly-{w20+} | Telegram: {d8}:AA{w
 Twilio: SK{h32} | Typeform: tfp_{w40+} | Vercel: vercel_blob_rw_{a16}_{a20+} | Weights & Biases: wandb_v1_{w40+} |
 xAI: xai-{a78+} | Yandex: AQVN{w35}
 """
-"""Issuers and their tokens: `{h32}` is 32 hexadecimal digits, `{h32+}` at least so many; the letters are `_CLASSES`."""
-
-
+"""Issuers and their tokens: `{h32}` is 32 hexadecimal digits, `{h32+}` at least 32; the letters are `_CLASSES`."""
 _SHORT_PREFIX = 4
 ISSUERS = {
     " ".join(issuer.split()): shapes.split()
@@ -136,8 +134,6 @@ ISSUERS = {
 """The forms of the tokens of each issuer."""
 _RUN_BYTES = 20
 _IN_TOKEN = bytes(chr(letter) in "-_.:~/+=%\\" or chr(letter).isalnum() for letter in range(128)) + bytes(128)
-
-
 _DISCORD = (
     rb"\.(?:(?<=[MNO][\w-]{23}\.)|(?<=[MNO][\w-]{24}\.)|(?<=[MNO][\w-]{25}\.))"
     rb"[\w-]{6}\.[\w-]{27,38}(?![\w+/=-])"
@@ -182,14 +178,15 @@ _EXAMPLE = re.compile(
     rb"|passw0?r?d|(.)\1{5}",
     re.IGNORECASE,
 )
-"""What placeholders and published sample values hold, and random characters hardly ever."""
+"""Parts of placeholders and published sample values, which random characters hardly ever have."""
 _SHOWN = frozenset({"private key", "private JSON Web Key", "JSON Web Token"})
-"""What anybody can make, so that documents about it show some."""
+"""Anybody can make these, so documents about them show examples."""
 _TOKEN = re.compile(rb"[\w.~+/=-]{0,10000}")
+_MASK = b"[secret]"
 
 
 def secret_name(name: str) -> bool:
-    """Whether a file of this name is taken for a secret; templates such as `.env.example` are not.
+    """Whether a file of this name is a secret; templates such as `.env.example` are not.
 
     >>> secret_name(".env.local"), secret_name(".env.example"), secret_name("id_rsa"), secret_name("id_rsa.pub")
     (True, False, True, False)
@@ -210,10 +207,10 @@ def secret_in(content: bytes) -> str | None:
 
 
 def mask_examples(content: bytes, *, kind: str) -> tuple[bytes, str | None]:
-    """A text with its example credentials masked, byte for byte, and the first credential that is no example.
+    """A text with its example credentials masked, byte for byte, and the first credential that is not an example.
 
-    Tokens with a placeholder in them are examples in any text; JSON Web Tokens and whole private keys
-    in prose and code. A text that is mostly credentials is none that explains them.
+    Tokens with a placeholder in them are examples in any text; JSON Web Tokens and whole private keys in prose and
+    code. A text that is mostly credentials is a secret.
 
     >>> mask_examples(b"The key is hf_" + b"example" * 4 + b"Abcdef, and the rest of the text is read.", kind="prose")
     (b'The key is [secret]*****************************, and the rest of the text is read.', None)
@@ -234,20 +231,17 @@ def mask_examples(content: bytes, *, kind: str) -> tuple[bytes, str | None]:
     return bytes(masked), None
 
 
-_MASK = b"[secret]"
-
-
 def _credentials(content: bytes) -> Iterator[tuple[str, int, int]]:
-    """Each credential with its kind, start and end; the end is 0 where it is not known."""
+    """Every credential with its kind, start and end; the end is 0 where it is not known."""
     runs = kernels.long_runs(content, _IN_TOKEN, least=_RUN_BYTES)  # a tenth of most texts
     for rules, anchors, searched in zip(_RULES, _ANCHORS, (content, runs), strict=True):
         present = anchors.within(searched)
         for rule in rules if present else ():
             if present.isdisjoint(rule.anchors) or next(_matches(rule, searched), None) is None:
                 continue
-            for found in _matches(rule, content):
-                if not found[0].endswith(b"EXAMPLE"):
-                    yield rule.what, found.start(), _end(rule.what, found, content)
+            for token in _matches(rule, content):
+                if not token[0].endswith(b"EXAMPLE"):
+                    yield rule.what, token.start(), _end(rule.what, token, content)
 
 
 def _matches(rule: _Rule, content: bytes) -> Iterator[re.Match[bytes]]:
@@ -257,22 +251,22 @@ def _matches(rule: _Rule, content: bytes) -> Iterator[re.Match[bytes]]:
     for anchor in rule.anchors:
         at = content.find(anchor, rule.before)
         while at >= 0:
-            found = rule.pattern.match(content, at - rule.before)
-            if found:
-                yield found
-            at = content.find(anchor, found.end() if found else at + 1)
+            token = rule.pattern.match(content, at - rule.before)
+            if token:
+                yield token
+            at = content.find(anchor, token.end() if token else at + 1)
 
 
-def _end(what: str, found: re.Match[bytes], content: bytes) -> int:
+def _end(what: str, token: re.Match[bytes], content: bytes) -> int:
     if what != "private key":
-        rest = _TOKEN.match(content, found.end())
-        return rest.end() if rest else found.end()
-    end = content.find(b"-----END ", found.end(), found.end() + _PEM_BYTES)
+        tail = _TOKEN.match(content, token.end())
+        return tail.end() if tail else token.end()
+    end = content.find(b"-----END ", token.end(), token.end() + _PEM_BYTES)
     return content.find(b"-----", end + 9, end + 80) + 5 if end >= 0 else 0
 
 
 def secret_of(path: str, content: bytes) -> str | None:
-    """Why a text of this name is a secret: by a folder of its path, by its own name, or by what it holds.
+    """Why a text of this name is a secret: by a folder of its path, by its name, or by its content.
 
     >>> secret_of("home/.aws/config", b""), secret_of("id_rsa", b""), secret_of("tea.md", b"Tea at four.")
     ('in a folder for credentials', 'its name is that of a secret', None)
@@ -284,8 +278,9 @@ def secret_of(path: str, content: bytes) -> str | None:
 
 
 def check_secret(path: str, content: bytes, settings: SourceSettings) -> None:
-    """Refuse a text that is a secret, unless the caller allowed it: the one gate for what comes without a file."""
-    if not settings.allows("secret") and (found := secret_of(path, content)) is not None:
+    """Refuse a text that is a secret, unless the caller allowed it."""
+    reason = None if settings.allows("secret") else secret_of(path, content)
+    if reason is not None:
         raise SecretError(
-            f"{path!r:.200} is not stored: {found}; take the credential out, or store it with allow=('secret',)"
+            f"{path!r:.200} is not stored: {reason}; take the credential out, or store it with allow=('secret',)"
         )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from brimful.documents.documents import SPEAKERS, Document
+from brimful.documents.documents import Document
 from brimful.native.lines import has_speaker
 from brimful.outline.layout import used_definitions
 from brimful.outline.prose import sentence_starts
@@ -45,6 +45,7 @@ _MESSAGE = re.compile(
 # Loaders write a mail as its headers, one a line, and its text after an empty line.
 _MAIL_HEADERS = re.compile(rb"(?:[A-Z][A-Za-z-]{0,40}: [^\n]{1,2000}\n){2,20}\n")
 _MAIL_ORIGIN = re.compile(rb"^(?:Subject|From|Date): [^\n]+", re.MULTILINE)
+_SPEAKER_ENDS = b"Z)\nAssistant\nUser\n"  # one of them precedes the colon; each ends with a newline
 _HEADING_SIGN = re.compile(rb"(?:[#=*]+|\.S[HS])[ \t]+")
 _QUOTE = ord('"')
 _WORDS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
@@ -101,7 +102,7 @@ def resized_seams(document: Document, span: Span, previous: Sequence[Seam], *, t
 
 def time_in(document: Document, span: Span) -> int | None:
     """The time of the message that a span begins in, or else of the first one inside it; None without messages."""
-    if document.kind != "prose" or not document.speaks:
+    if document.kind != "prose":
         return None
     message = _message_at(document, span.start)
     if message is None and document.content.find(b"Z): ", span.start, span.end) >= 0:
@@ -224,11 +225,9 @@ def _last_sentence(content: bytes, start: int, end: int) -> tuple[int, int]:
 
 def _message_at(document: Document, position: int) -> re.Match[bytes] | None:
     """The last message that begins at or before a position, if it is near."""
-    if not document.speaks:
-        return None
     content = document.content
     low = max(position - _SPEAKER_LOOKBACK_BYTES, 0)
-    if not has_speaker(content[low : position + MAX_TRAIL_BYTES], SPEAKERS):
+    if not has_speaker(content[low : position + MAX_TRAIL_BYTES], _SPEAKER_ENDS):
         return None
     low = content.find(b"\n", low, position) + 1 if low else 0
     messages = _MESSAGE.finditer(content, low, position + MAX_TRAIL_BYTES)

@@ -1,9 +1,9 @@
 """What do Word, PowerPoint, Excel and PDF files say?
 
 Word goes through mammoth (to HTML, then as any page), PowerPoint through python-pptx slide by slide, Excel through
-openpyxl row by row. Before any of them sees a file, every part is measured and searched for DTDs, which Office never
-writes: without a DTD there are no entities to expand. A part is judged by how it begins, not by its name, since a file
-names its own main part.
+openpyxl row by row, PDF through pdfium page by page. Before a parser sees an Office file, every part is measured and
+searched for DTDs, which Office never writes: without a DTD there are no entities to expand. A part is judged by its
+first bytes, not by its name, since a file names its main part.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import threading
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from html import unescape
 from typing import Any, Literal
 
 from brimful.documents.loaders.html import read_page, write_page
@@ -31,20 +32,20 @@ _MAIN_PARTS: tuple[tuple[str, Office], ...] = (
     ("xl/workbook.xml", "xlsx"),
 )
 _DTD = re.compile(rb"<!(?:DOCTYPE|ENTITY)|<\0!\0|\0<\0!", re.IGNORECASE)
-# How a text begins that a parser of XML would take: a mark of its encoding, blanks, a bracket, each in any width.
+# A text that a parser of XML would take begins with a mark of its encoding, blanks, a bracket, in any width.
 _XML = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*<|\x4c\x6f\xa7\x94")
 _ENCODING = re.compile(rb"[^>]{0,200}?encoding\s{0,8}=\s{0,8}[\"']([\w.:-]{1,40})")
 _ENCODINGS = re.compile(rb"(?i)utf-?8|utf-?16(?:le|be)?|us-ascii|ascii|iso-8859-\d{1,2}|windows-125\d")
-_STREAMED = re.compile(r"xl/(?:worksheets/[^/]+|sharedStrings)\.xml", re.IGNORECASE)  # read piece by piece
-_MOST_PARTS = 20_000
-_MOST_TAGS = 600_000  # in a part that is held as a whole; ten megabytes of Word have about 400,000
+_STREAMED = re.compile(r"xl/(?:worksheets/[^/]+|sharedStrings)\.xml", re.IGNORECASE)
+_MAX_PARTS = 20_000
+_MAX_TAGS = 600_000  # in a part that is held as a whole; ten megabytes of Word have about 400,000
 _BLOCK = 1_048_576
 _CORE = "docProps/core.xml"
 _WORD_STYLES = "p[style-name='Title'] => h1:fresh\np.Title => h1:fresh\ncomment-reference => sup"
 
 
 def _office_format(raw: bytes) -> Office | None:
-    """Which of the three a zip file is, by its main part; None for any other."""
+    """The kind of an Office file by its main part; None for any other zip file."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             names = set(archive.namelist())
@@ -69,43 +70,40 @@ def load_office(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loa
 
 
 def load_zip(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """A zip file that nothing else claims: Office by its main part, else whatever its bytes are."""
+    """A zip file of any name: Office by its main part, else plain bytes."""
     return (load_office if _office_format(raw) else load_text)(path, raw, settings)
 
 
 def _check_parts(raw: bytes, kind: Office, settings: SourceSettings) -> tuple[str | None, int | None]:
     """Refuse bombs and DTDs; return title and time from the file's own properties."""
-    total = 0
-    core = b""
+    total, core = 0, b""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         parts = archive.infolist()
-        if len(parts) > _MOST_PARTS:
-            raise Refusal("too_large", f"{len(parts)} parts, more than {_MOST_PARTS}")
+        if len(parts) > _MAX_PARTS:
+            raise Refusal("too_large", f"{len(parts)} parts, more than {_MAX_PARTS}")
         for part in parts:
             total += part.file_size  # zipfile never gives more than it declares
             if total > settings.max_unpacked_bytes:
                 raise Refusal("too_large", f"{part.filename!r:.80} unpacks beyond max_unpacked_bytes")
-            _check_part(
-                archive, part, is_held=not (kind == "xlsx" and _STREAMED.fullmatch(part.filename)), most=settings
-            )
+            is_held = kind != "xlsx" or not _STREAMED.fullmatch(part.filename)
+            _check_part(archive, part, is_held=is_held, settings=settings)
             if part.filename == _CORE and part.file_size <= settings.max_part_bytes:
                 core = archive.read(part)
     title = re.search(rb"<dc:title>([^<]{1,500})</dc:title>", core)
-    made = re.search(rb"<dcterms:(?:modified|created)[^<>]*>([^<]{10,40})<", core)
-    return (
-        read_page(title[1].decode("utf-8", "backslashreplace")).blocks[0][0] if title and title[1].strip() else None,
-        time_of(made[1]) if made else None,
-    )
+    date = re.search(rb"<dcterms:(?:modified|created)[^<>]*>([^<]{10,40})<", core)
+    words = " ".join(unescape(title[1].decode("utf-8", "backslashreplace")).split()) if title else ""
+    return words or None, time_of(date[1]) if date else None
 
 
-def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, *, is_held: bool, most: SourceSettings) -> None:
-    """Refuse a part that declares a DTD in any encoding that XML parsers know, or is too much to be held."""
+def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, *, is_held: bool, settings: SourceSettings) -> None:
+    """Refuse a part that declares a DTD in any encoding that XML parsers know, or is too large to be held."""
     with archive.open(part) as stream:
         block = stream.read(_BLOCK)
         if not _XML.match(block):
             return  # a picture, a font: no parser of XML takes it
-        if is_held and part.file_size > most.max_part_bytes:
-            raise Refusal("too_large", f"{part.filename!r:.80} unpacks beyond max_part_bytes = {most.max_part_bytes}")
+        if is_held and part.file_size > settings.max_part_bytes:
+            limit = f"max_part_bytes = {settings.max_part_bytes}"
+            raise Refusal("too_large", f"{part.filename!r:.80} unpacks beyond {limit}")
         declared = _ENCODING.match(block)
         if block.startswith(b"\x4c\x6f\xa7\x94") or (declared and not _ENCODINGS.fullmatch(declared[1])):
             raise Refusal("malformed", f"{part.filename!r:.80} is in an encoding that Office files do not have")
@@ -114,8 +112,8 @@ def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, *, is_held: boo
             if _DTD.search(tail + block):
                 raise Refusal("malformed", f"{part.filename!r:.80} declares a DTD, which Office files may not")
             tags += block.count(b"<")
-            if is_held and tags > _MOST_TAGS:
-                raise Refusal("too_large", f"{part.filename!r:.80} has more than {_MOST_TAGS} tags")
+            if is_held and tags > _MAX_TAGS:
+                raise Refusal("too_large", f"{part.filename!r:.80} has more than {_MAX_TAGS} tags")
             tail = block[-16:]
             block = stream.read(_BLOCK)
 
@@ -148,7 +146,7 @@ def _read_pptx(raw: bytes, settings: SourceSettings) -> Canon:
 
 
 def _in_order(shapes: Iterable[Any]) -> list[Any]:
-    """From top to bottom, then left to right; shapes without a place of their own (the title) first."""
+    """From top to bottom, then left to right; shapes without a place (the title) first."""
     return sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0, shape.shape_id))
 
 
@@ -171,7 +169,7 @@ def _shape_texts(shape: Any, title: Any) -> Iterator[str]:
 
 
 def _chart_texts(chart: Any) -> Iterator[str]:
-    """A chart's title, and a table of each of its plots."""
+    """A chart's title, and a table for each plot."""
     if chart.has_title:
         yield chart.chart_title.text_frame.text
     for plot in chart.plots:
@@ -194,7 +192,7 @@ def _read_xlsx(raw: bytes, settings: SourceSettings) -> Canon:
             for sheet in book.worksheets:
                 canon.label(f"sheet {sheet.title}")
                 canon.add(f"## {sheet.title}\n\n")
-                sheet.reset_dimensions()  # what a file declares of its size need not be true
+                sheet.reset_dimensions()  # the size that a file declares need not be true
                 cells = _read_sheet(sheet, canon, cells=cells, settings=settings)
                 canon.add("\n")
         finally:
@@ -231,16 +229,14 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-# ---- pdf: What does a PDF say, page by page?
-
 _PAGE_BREAK = "\f"
-"""Ends each page but the last, so that what heads a page can be told from what goes on in the middle of one."""
+"""Ends every page but the last, so that the head of a page is known."""
 _PDFIUM = threading.Lock()  # pdfium is not safe to enter from two threads
 _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d\d)?)?")
 
 
 def load_pdf(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """The text layer in reading order as pdfium finds it, one label per page; scanned pages have none."""
+    """The text layer in pdfium's reading order, one label per page; scanned pages have none."""
     try:
         import pypdfium2  # type: ignore[import-untyped]
     except ImportError as error:
@@ -249,7 +245,7 @@ def load_pdf(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded
     with _PDFIUM:
         try:
             document = pypdfium2.PdfDocument(raw)
-            facts = document.get_metadata_dict()
+            properties = document.get_metadata_dict()
             if len(document) > settings.max_pages:
                 raise Refusal("too_large", f"{len(document)} pages, more than max_pages = {settings.max_pages}")
             for number, page in enumerate(document, start=1):
@@ -264,7 +260,7 @@ def load_pdf(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded
             raise Refusal("malformed", f"not a PDF that can be read: {error}") from error
     if not canon.size:
         raise Refusal("empty", "its pages hold no text; a scan must be recognised (OCR) first")
-    time, title = _time(facts.get("CreationDate", "")), " ".join(facts.get("Title", "").split()) or None
+    time, title = _time(properties.get("CreationDate", "")), " ".join(properties.get("Title", "").split()) or None
     yield canon.loaded(path, "pdf", language="text", time=time, title=title)
 
 
@@ -279,9 +275,9 @@ def _tidy(text: str) -> str:
 
 
 def _time(date: str) -> int | None:
-    found = _DATE.match(date)
-    if found is None:
+    parts = _DATE.match(date)
+    if parts is None:
         return None
-    year, month, day, hour, minute, second, zone, zone_minutes = found.groups()
+    year, month, day, hour, minute, second, zone, zone_minutes = parts.groups()
     stamp = f"{year}-{month}-{day}T{hour}:{minute}:{second}{zone + (zone_minutes or '00') if zone else 'Z'}"
     return time_of(stamp.encode())
