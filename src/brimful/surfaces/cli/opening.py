@@ -1,4 +1,4 @@
-"""Opening the corpus that a command asks, up to date with the files that it names."""
+"""Opening the corpus of a command, up to date with the files that it names."""
 
 from __future__ import annotations
 

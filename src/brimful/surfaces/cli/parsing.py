@@ -34,9 +34,9 @@ def read(
     """The command and the value of each argument and option.
 
     `configured` gives the value of a setting, None where there is none. The choices of a question are gathered under
-    `ask`, and only if they were made. A question without a command is one for `context`.
+    `ask`, and only if they were made. A line without a command that has a word with a space in it is for `context`.
     """
-    is_question = words[0] not in COMMANDS and " " in words[0].strip() and not is_file(words[0])
+    is_question = words[0] not in COMMANDS and any(" " in word.strip() for word in words) and not is_file(words[0])
     command = COMMANDS["context"] if is_question else _command(words[0], is_file)
     line = _parsed(words if is_question else words[1:], command)
     values = {argument.name: line[argument.name] for argument in command.arguments}
@@ -64,14 +64,15 @@ def _command(word: str, is_file: Callable[[str], bool]) -> Command:
         raise WrongLineError(f"No such option: {word}; a command comes first: brimful COMMAND {word}")
     if is_file(word):
         raise WrongLineError(f"{word!r} is not a command; to ask it: brimful context QUESTION {word}")
-    raise WrongLineError(f"No such command {word!r}; {suggest(word, COMMANDS) or 'brimful --help lists them'}".rstrip())
+    close = suggest(word, COMMANDS) or f"to ask for it: brimful context {word}"
+    raise WrongLineError(f"No such command {word!r}; {close}".rstrip())
 
 
 def _parsed(words: Sequence[str], command: Command) -> dict[str, object]:
     """The value of each argument and option, None for an option that is missing."""
     end = words.index("--") if "--" in words else len(words)
     try:
-        options, rest = _parser(command).parse_known_args(words[:end])
+        options, others = _parser(command).parse_known_args(words[:end])
     except argparse.ArgumentError as error:
         flag = str(error.argument_name).split("/")[0]
         wrong = f"needs a value: {flag}=VALUE" if error.message.startswith("expected") else error.message
@@ -79,18 +80,19 @@ def _parsed(words: Sequence[str], command: Command) -> dict[str, object]:
     values = vars(options)
     if values["help"]:
         raise HelpAskedError(command.name)
-    for word in rest:
+    for word in others:
         if word.startswith("-") and word != "-":
             raise WrongLineError(_unknown_option(word, command), command.name)
-    return {**values, **_arguments([*rest, *words[end + 1 :]], command)}
+    return {**values, **_arguments([*others, *words[end + 1 :]], command)}
 
 
 def _unknown_option(word: str, command: Command) -> str:
-    """What is wrong with an option, with close ones, or how `--set` takes it."""
-    name = word.partition("=")[0]
+    """Explain an unknown option: how `--set` takes it, or which options are close."""
+    name, _, value = word.partition("=")
     setting = name.removeprefix("--").removeprefix("no-").replace("-", "_")
     if setting in ASKED and any(option.name == "set" for option in command.options):
-        return f"No such option: {word}; give it as --set {setting}={'off' if name.startswith('--no-') else 'VALUE'}"
+        value = "off" if name.startswith("--no-") else value or "VALUE"
+        return f"No such option: {word}; give it as --set {setting}={value}"
     flags = [flag for option in command.options for flag in (*option.flags, *option.off)]
     close = get_close_matches(name, flags, n=2, cutoff=0.7)
     return f"No such option: {word}" + (f"; did you mean {' or '.join(close)}?" if close else "")
@@ -220,7 +222,7 @@ def _shape(argument: Argument) -> str:
 
 
 def _option_help(option: Option) -> str:
-    """What an option does, its environment variable and its default."""
+    """The help of an option with its environment variable and its default."""
     text = option.help.replace("%", "%%")
     if option.key is not None and option.choice is None:
         text += f" [env: {PREFIX}{option.key.upper()}]"

@@ -25,7 +25,7 @@ _NAME_LENGTH = 40
 
 
 def named_store(name: str) -> Place:
-    """What `--store` means: a corpus on a server, or a file; a name without a suffix is a folder.
+    """The store of a name: a corpus on a server, or a file; a name without a suffix is a folder.
 
     >>> str(named_store("notes.db")), named_store(".brimful").name, str(named_store("postgresql://ada:secret@db/team"))
     ('notes.db', 'brimful.db', 'postgresql://ada@db/team')
@@ -39,7 +39,7 @@ def named_store(name: str) -> Place:
 
 
 def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Place:
-    """Where paths are indexed; `add` also fills the nearest `.brimful`."""
+    """The store to index paths in; `add` also fills the nearest `.brimful`."""
     if store:
         return named_store(store)
     if adding and (nearest := nearest_store()):
@@ -48,7 +48,7 @@ def place_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> P
 
 
 def store_to_fill(store: str | None, paths: Sequence[str], *, adding: bool) -> Place:
-    """Where paths are indexed, with its folder made: a `.brimful` is kept out of git, the cache is the user's alone."""
+    """The store to index paths in, its folder made: a `.brimful` is kept out of git, the cache is the user's alone."""
     place = place_to_fill(store, paths, adding=adding)
     if not isinstance(place, Path) or place.parent.is_dir():
         return place
@@ -83,13 +83,13 @@ def store_to_ask(store: str | None, paths: Sequence[str] = ()) -> Place:
         return place
     here = Path.cwd()
     cached_above = (cached_store([os.fspath(folder)]) for folder in (here, *here.parents))
-    found = nearest_store() or next((place for place in cached_above if place.is_file()), None)
-    if found is None:
+    nearest = nearest_store() or next((place for place in cached_above if place.is_file()), None)
+    if nearest is None:
         raise InputError(
             f"no store is known for {os.fspath(Path.cwd())!r} or a folder above it; "
             "name what to read (brimful context QUESTION PATH), or a store (--store FILE)"
         )
-    return found
+    return nearest
 
 
 def cached_store(paths: Iterable[str]) -> Path:
@@ -101,7 +101,7 @@ def cached_store(paths: Iterable[str]) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where stores are kept that nobody named: BRIMFUL_CACHE, or the system's place for caches."""
+    """The folder of stores that nobody named: BRIMFUL_CACHE, or the system's place for caches."""
     if chosen := os.environ.get("BRIMFUL_CACHE"):
         return Path(chosen)
     return platformdirs.user_cache_path("brimful", appauthor=False) / "stores"

@@ -43,7 +43,7 @@ class _Line:
         show(records.as_json(record) if self.as_json else text)
 
     def one_place(self) -> Place:
-        """The one store that is meant: a store, the store of a folder that was asked, or that of --store."""
+        """The store that is named, the cached store of a folder, or that of --store."""
         if len(self.places) > 1:
             raise InputError(f"brimful stores {self.action} takes one folder or store, got {len(self.places)}")
         if not self.places:
@@ -77,7 +77,7 @@ def stores(
 
 @dataclass(frozen=True, slots=True)
 class _CachedStore:
-    """A store of the cache: its folder, the places that were added to it, and whether any of them is still there."""
+    """A store of the cache, its folder and the places that were added to it."""
 
     folder: Path
     places: tuple[str, ...]
@@ -169,7 +169,8 @@ def _erase(line: _Line) -> int:
             part.unlink(missing_ok=True)
         if place.parent.parent == cache_folder() and not any(place.parent.iterdir()):
             place.parent.rmdir()
-    line.show({**record, "bytes_after": after}, f"{name}: {before:,} bytes before, {after:,} now\n")
+    text = f"{name}: deleted, {before:,} bytes\n" if is_deleted else f"{name}: {before:,} bytes before, {after:,} now\n"
+    line.show({**record, "bytes_after": after}, text)
     return FOUND
 
 

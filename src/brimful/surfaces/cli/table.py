@@ -362,6 +362,17 @@ _ALL = (
         (_value("model", "MODEL", "Also ask this model's server for an answer.", None, "-m"), _STORE, _JSON),
     ),
     Command(
+        "model",
+        "examining",
+        "Show which model embeds passages, and how to bring one. It finds passages in other words than the question.",
+        (),
+        (_EMBEDDER, _JSON),
+        (
+            "brimful config set embedder openai:nomic-embed-text@http://localhost:11434/v1",
+            "brimful stores warm docs      embed every passage now, so questions don't wait",
+        ),
+    ),
+    Command(
         "config",
         "setup",
         "Show each setting and where it came from, or set one. Options come first, then the environment, the "

@@ -42,7 +42,7 @@ _FILLS = "  fills"
 
 
 def payload(context: Context) -> str:
-    """What to send to the model, with the map and the question if they were asked for: text, or a provider's JSON."""
+    """The text or provider's JSON for the model, with the map and the question if they were chosen."""
     prompt = context.prompt
     return prompt if isinstance(prompt, str) else json.dumps(prompt, ensure_ascii=False) + "\n"
 
@@ -208,12 +208,12 @@ def around(path: str, lines: Sequence[str], *, begin: int, hit: tuple[int, int])
 
 
 def report(record: Mapping[str, Any]) -> str:
-    """What adding did, and what the store holds now."""
+    """The counts of adding, and the size of the store now."""
     return labelled([("files", _counts(record)), *_held(record)])
 
 
 def preview(record: Mapping[str, Any]) -> str:
-    """What adding would do."""
+    """The counts that adding would have."""
     return labelled([("files", f"would be: {_counts(record)}"), ("store", one_line(record["store"]))])
 
 
@@ -230,7 +230,7 @@ def _counts(record: Mapping[str, Any]) -> str:
 
 
 def status(record: Mapping[str, Any]) -> str:
-    """What a store holds."""
+    """The size, kinds and folders of a store."""
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in record["kinds"].items())
     rows = [*_held(record), ("kinds", kinds or "none"), ("state root", record["root"])]
     for place, folder in record["folders"].items():
@@ -259,7 +259,7 @@ def captured(record: Mapping[str, Any]) -> str:
 
 
 def forecast(record: Mapping[str, Any]) -> str:
-    """What condensing would cost."""
+    """The cost of condensing, ahead of it."""
     counted = "" if record["exact"] else ", estimated"
     return labelled(
         [
