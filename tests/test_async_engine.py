@@ -130,7 +130,7 @@ def test_a_cancelled_capture_stops_calling(engine):
         called.set()
         assert cancelled.wait(LONG)
 
-    model = FakeModel(limit=2_000, told=2_000, fails=fails)
+    model = FakeModel(limit=2_000, stated_limit=2_000, fails=fails)
     text = "".join(f"Sentence number {n} says something of its own. " for n in range(10_000))
 
     async def capture():

@@ -54,7 +54,7 @@ class Flaky:
 def test_whatever_happens_every_word_is_condensed_once(pieces, limit, told, faults):
     """Any text, limit and passing faults: full coverage, no answer twice; only a merge wrongly refused is retried."""
     text = "".join(pieces)
-    model = FakeModel(limit=limit, told=limit if told else None, fails=Flaky(faults))
+    model = FakeModel(limit=limit, stated_limit=limit if told else None, fails=Flaky(faults))
     if not text.strip():
         return
     choice = {"settings": DensifySettings(parallel=2, attempts=6), "sleep": lambda seconds: None}
@@ -89,7 +89,7 @@ def test_a_run_may_be_stopped_anywhere(stop_at, second):
                 if most is not None and number >= most:
                     cancel.set()
 
-            model = FakeModel(limit=900, told=900, fails=fails)
+            model = FakeModel(limit=900, stated_limit=900, fails=fails)
             choice = DensifySettings(parallel=1)
             try:
                 digest = densify(story(60), model, settings=choice, memory=memory, cancel=cancel)
@@ -108,7 +108,7 @@ def test_a_digest_fits_to_the_token(tokens):
     """Cut to any size a digest is never over it, and its sentences keep their places."""
     counter = tokens_for("o200k_base")
     model = FakeModel(
-        told=900, reply=lambda prompt: "Ada sealed the pump. " * 3 + f"Noon {len(prompt)} passed. The end came."
+        stated_limit=900, reply=lambda prompt: "Ada sealed the pump. " * 3 + f"Noon {len(prompt)} passed. The end came."
     )
     digest = densify(story(40), model)
     short = fit_digest(digest, tokens, counter=counter)

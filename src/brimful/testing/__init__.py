@@ -1,4 +1,4 @@
-"""How is code that talks to models tested without one?
+"""Fakes for testing code that talks to models.
 
 `FakeModel` answers in the same process; `FakeEmbedder` and `FakeReranker` read texts there. `ScriptedProvider` is a
 server that really listens on loopback, speaks the dialects of OpenAI, Anthropic and Gemini, enforces a context limit,
@@ -36,13 +36,10 @@ __all__ = [
 ]
 
 
-# ---- model: What is the smallest honest model? One that answers in this process, within a limit.
-
-
 class FakeModel:
     """Answers with `reply`, refuses what is over `limit`, and keeps every prompt that it answered.
 
-    `told` is the limit that it admits to; `fails` may raise for the call of a number (from 1).
+    `stated_limit` is the limit that it admits to; `fails` may raise for the call of a number (from 1).
 
     >>> model = FakeModel(limit=50)
     >>> model.complete("Tea at four. Cake at five.", max_output_tokens=9, stop=Stop()).text
@@ -56,7 +53,7 @@ class FakeModel:
         self,
         *,
         limit: int | None = None,
-        told: int | None = None,
+        stated_limit: int | None = None,
         reply: Callable[[str], str] = first_sentence,
         fails: Callable[[int], None] | None = None,
         name: str = "fake:model",
@@ -65,12 +62,12 @@ class FakeModel:
         self.counter: TokenCounter = tokens_for("approximate")
         self.answered: list[str] = []
         self.calls = 0
-        self._limit, self._told, self._reply, self._fails = limit, told, reply, fails
+        self._limit, self._stated_limit, self._reply, self._fails = limit, stated_limit, reply, fails
         self._lock = threading.Lock()
 
     def limit(self) -> int | None:
-        """What it admits to."""
-        return self._told
+        """The limit that it admits to."""
+        return self._stated_limit
 
     def count(self, text: str) -> int:
         """Four bytes to a token."""
@@ -92,11 +89,8 @@ class FakeModel:
         return Completion(self._reply(prompt), input_tokens=tokens)
 
 
-# ---- meaning: What are the smallest honest embedder and reranker? Ones that know words, and which words mean the same.
-
-
 class FakeEmbedder:
-    """A text is the sum of its words, and each word a direction of its own; `same` gives some words one direction.
+    """A text is the sum of its words, each word a direction; `same` gives some words the direction of others.
 
     `texts` holds everything that it has read, `fails` may raise for the call of a number (from 1).
 
@@ -130,16 +124,15 @@ class FakeEmbedder:
         return np.array([self._row(text) for text in texts], np.float32).reshape(len(texts), self.dimensions)
 
     def _row(self, text: str) -> Floats:
-        words = sorted({found.term.decode("utf-8", "replace") for found in query_terms(text)})
         row = np.zeros(self.dimensions)
-        for word in words:
+        for word in sorted(term.decode("utf-8", "replace") for term in _terms(text)):
             raw = blake3(self._same.get(word, word).encode()).digest(self.dimensions)
             row += np.frombuffer(raw, np.int8)
         return np.asarray(row / (np.sqrt((row * row).sum()) or 1.0), np.float32)
 
 
 class FakeReranker:
-    """Scores a text by how many of the question's words it has, a thousand each; `asked` holds what it was given.
+    """Scores a text by how many of the question's words it has, a thousand each; `asked` holds all calls.
 
     >>> FakeReranker().scores("tea at four", ["Tea is at four.", "coffee"])
     [3000, 0]
@@ -157,9 +150,9 @@ class FakeReranker:
         self.asked.append((question, tuple(texts)))
         if self._fails is not None:
             self._fails(len(self.asked))
-        words = _words(question)
-        return [1_000 * len(words & _words(text)) for text in texts]
+        terms = _terms(question)
+        return [1_000 * len(terms & _terms(text)) for text in texts]
 
 
-def _words(text: str) -> set[bytes]:
-    return {found.term for found in query_terms(text)}
+def _terms(text: str) -> set[bytes]:
+    return {word.term for word in query_terms(text)}

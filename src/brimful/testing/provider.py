@@ -1,4 +1,4 @@
-"""How does a provider behave, well and badly? A server on loopback that does as it is told."""
+"""A scripted model provider: a server on loopback that answers, refuses and fails as its script says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from brimful.densify.model import Model
 from brimful.densify.models import model_for
@@ -27,6 +27,7 @@ _FaultKind = Literal[
 _TEXT = re.compile(r"<text>\n(.*)\n</text>", re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?]*[.!?]?")
 _OVERFLOW = "This model's maximum context length is {limit} tokens. However, your messages resulted in {tokens} tokens."
+_STREAM_HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request as the server saw it. `text` is what stood between the prompt's marks."""
+    """One request as the server saw it."""
 
     number: int
     prompt: str
@@ -56,9 +57,9 @@ class Call:
 
     @property
     def text(self) -> str:
-        """The text without the prompt around it."""
-        found = _TEXT.search(self.prompt)
-        return found[1] if found else self.prompt
+        """The text between the prompt's marks."""
+        match = _TEXT.search(self.prompt)
+        return match[1] if match else self.prompt
 
     @property
     def is_merge(self) -> bool:
@@ -72,15 +73,15 @@ def first_sentence(prompt: str) -> str:
     >>> first_sentence("<text>\\nTea at four. Cake at five.\\n</text>")
     'Tea at four.'
     """
-    found = _TEXT.search(prompt)
-    text = " ".join((found[1] if found else prompt).split())
+    match = _TEXT.search(prompt)
+    text = " ".join((match[1] if match else prompt).split())
     sentence = _SENTENCE.match(text)
     words = (sentence[0] if sentence else text).split()[:24]
     return " ".join(words).rstrip(".") + "."
 
 
 class ScriptedProvider:
-    """A model server on loopback that answers, refuses and fails as told.
+    """A model server on loopback.
 
     `limit` counts the prompt and the output asked for, as servers do; `names_limit` says whether the error names it,
     `tells_limit` whether the list of models does, `drips_limit` whether that list never ends. `faults` maps the number
@@ -99,15 +100,14 @@ class ScriptedProvider:
         tells_limit: bool = False,
         drips_limit: bool = False,
     ) -> None:
-        self.limit = limit
+        self.limit, self.reply = limit, reply
         self.names_limit, self.tells_limit, self.drips_limit = names_limit, tells_limit, drips_limit
-        self.reply = reply
         self.counter: TokenCounter = tokens_for(vocabulary)
         self.calls: list[Call] = []
         self.most_at_once = 0
         self.released = threading.Event()
         self._faults, self._every = dict(faults or {}), every
-        self._lock, self._open, self._number = threading.Lock(), 0, 0
+        self._lock, self._active, self._number = threading.Lock(), 0, 0
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
@@ -146,17 +146,17 @@ class ScriptedProvider:
 
     @contextmanager
     def counted(self) -> Iterator[int]:
-        """Within the block a call is under way; gives its number."""
+        """Count a call as under way within the block; gives its number."""
         with self._lock:
-            self._open += 1
-            self.most_at_once = max(self.most_at_once, self._open)
+            self._active += 1
+            self.most_at_once = max(self.most_at_once, self._active)
             self._number += 1
             number = self._number
         try:
             yield number
         finally:
             with self._lock:
-                self._open -= 1
+                self._active -= 1
 
     def note(self, number: int, prompt: str, status: int, headers: Mapping[str, str]) -> None:
         """Keep a call for `calls`."""
@@ -165,13 +165,13 @@ class ScriptedProvider:
             self.calls.append(call)
 
     def fault(self, number: int) -> Fault | None:
-        """How this call fails, if it does."""
+        """How a call fails, if it does."""
         return self._faults.get(number, self._every)
 
-    def overflow(self, prompt: str, output: int) -> object | None:
+    def overflow(self, prompt: str, output_tokens: int) -> object | None:
         """The error for a prompt over the limit."""
         tokens = self.counter.count(prompt)
-        if self.limit is None or tokens + output <= self.limit:
+        if self.limit is None or tokens + output_tokens <= self.limit:
             return None
         named = _OVERFLOW.format(limit=self.limit, tokens=tokens)
         message = named if self.names_limit else "Your input exceeds the context window of this model."
@@ -201,63 +201,59 @@ class _Handler(BaseHTTPRequestHandler):
         provider = self.server.provider
         if provider.drips_limit:
             self.drip("HTTP/1.1 200 OK\r\n\r\n", " ")
-            return
-        told = {"max_model_len": provider.limit} if provider.tells_limit else {}
-        self.write_json(200, {"data": [{"id": "scripted", **told}]})
+        else:
+            limit = {"max_model_len": provider.limit} if provider.tells_limit else {}
+            self.write(200, {"data": [{"id": "scripted", **limit}]})
 
     def do_POST(self) -> None:
         """An answer, an overflow, or the fault that is scripted for this call."""
         provider = self.server.provider
         with provider.counted() as number:
-            prompt, output = _asked(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            prompt, output_tokens = _request(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             headers = {name.lower(): value for name, value in self.headers.items()}
             if (fault := provider.fault(number)) is not None:
                 provider.note(number, prompt, fault.code if fault.kind == "status" else 0, headers)
                 _FAULTS[fault.kind](self, fault, prompt)
                 return
-            over = provider.overflow(prompt, output)
-            text = provider.reply(prompt) if over is None else ""
-            provider.note(number, prompt, 200 if over is None else 400, headers)
+            overflow = provider.overflow(prompt, output_tokens)
+            text = provider.reply(prompt) if overflow is None else ""
+            provider.note(number, prompt, 200 if overflow is None else 400, headers)
         # Who gets the answer may ask again at once, so from here on the call is no longer under way.
-        if over is None:
-            self.write_stream(_events(self.path, text, provider.counter.count(prompt)))
+        if overflow is None:
+            self.answer(text, provider.counter.count(prompt))
         else:
-            self.write_json(400, over)
+            self.write(400, overflow)
 
-    def write_json(self, status: int, body: object, headers: Mapping[str, str] | None = None) -> None:
-        """A body of JSON, or a text as it is."""
-        text = body if isinstance(body, str) else json.dumps(body) if body is not None else ""
-        self.write_raw(status, text, "application/json", headers)
+    def answer(self, text: str, tokens: object) -> None:
+        """A proper answer that reports a number of tokens."""
+        self.stream(_events(self.path, text, tokens))
 
-    def write_raw(self, status: int, body: str, kind: str, headers: Mapping[str, str] | None = None) -> None:
-        """Any body."""
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body.encode())))
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def write_stream(self, events: list[object]) -> None:
+    def stream(self, events: list[object]) -> None:
         """Server-sent events."""
         lines = [event if isinstance(event, str) else json.dumps(event) for event in events]
-        self.write_raw(200, "".join(f"data: {line}\n\n" for line in lines), "text/event-stream")
+        self.write(200, "".join(f"data: {line}\n\n" for line in lines), {"Content-Type": "text/event-stream"})
 
-    def hang(self, begun: str) -> None:
-        """Send what has begun, then nothing until the provider is closed."""
-        if begun:
-            self.wfile.write(f"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n{begun}".encode())
-            self.wfile.flush()
+    def write(self, status: int, body: object, headers: Mapping[str, str] | None = None) -> None:
+        """A body of JSON, or a text as it is."""
+        raw = (body if isinstance(body, str) else "" if body is None else json.dumps(body)).encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", "Content-Length": len(raw), **(headers or {})}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def hang(self, begin: str = "") -> None:
+        """Send a beginning, then nothing until the provider is closed."""
+        self.close_connection = True
+        self.wfile.write(begin.encode())
         self.server.provider.released.wait(60)
-        self.close_connection = True
 
-    def drip(self, begun: str, again: str) -> None:
-        """Send what has begun, then the same bytes again and again, until nobody reads or the provider is closed."""
+    def drip(self, begin: str, more: str) -> None:
+        """Send a beginning, then some bytes again and again, until nobody reads or the provider is closed."""
         self.close_connection = True
-        self.wfile.write(begun.encode())
+        self.wfile.write(begin.encode())
         while not self.server.provider.released.wait(0.02):
-            self.wfile.write(again.encode())
+            self.wfile.write(more.encode())
 
     def reset(self) -> None:
         """Break the connection as a crash would."""
@@ -265,45 +261,35 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.close()
 
-    def answer_with_count(self, prompt: str, tokens: object) -> None:
-        """A proper answer that reports another number of tokens than it got."""
-        self.write_stream(_events(self.path, self.server.provider.reply(prompt), tokens))
 
-
-_BEGUN = {"choices": [{"delta": {"content": "Tea at"}}]}
-_DRIPPING = {
-    "body": "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n",
-    "headers": "HTTP/1.1 200 OK\r\n",
-    "100": "",
-}
+_BEGIN = {"choices": [{"delta": {"content": "Tea at"}}]}
+_DRIP_BEGINS = {"body": _STREAM_HEAD, "headers": "HTTP/1.1 200 OK\r\n", "100": ""}
 _FAULTS: dict[_FaultKind, Callable[[_Handler, Fault, str], None]] = {
-    "status": lambda to, fault, _: to.write_json(fault.code, fault.body, fault.headers),
-    "hang": lambda to, *_: to.hang(""),
-    "hang_in_stream": lambda to, *_: to.hang(f"data: {json.dumps(_BEGUN)}\n\n"),
+    "status": lambda to, fault, _: to.write(fault.code, fault.body, fault.headers),
+    "hang": lambda to, *_: to.hang(),
+    "hang_in_stream": lambda to, *_: to.hang(f"{_STREAM_HEAD}data: {json.dumps(_BEGIN)}\n\n"),
     "reset": lambda to, *_: to.reset(),
-    "truncated": lambda to, *_: to.write_raw(200, '{"choices": [{"message": {"cont', "application/json"),
-    "html": lambda to, *_: to.write_raw(200, "<html><body>Welcome to the hotel</body></html>", "text/html"),
-    "empty": lambda to, *_: to.write_raw(200, "", "application/json"),
-    "schema": lambda to, *_: to.write_json(200, {"result": {"output": ["not", "a", "chat"]}}),
-    "refusal": lambda to, *_: to.write_json(200, {"choices": [{"message": {"refusal": "No."}}]}),
-    "in_stream": lambda to, fault, _: to.write_stream([_BEGUN, {"error": fault.body}]),
-    "cut_stream": lambda to, *_: to.write_stream([_BEGUN, _BEGUN]),
-    "silent_truncation": lambda to, _, prompt: to.answer_with_count(prompt, LEAST_CONTEXT_TOKENS),
-    "count": lambda to, fault, prompt: to.answer_with_count(prompt, fault.body),
-    "drip": lambda to, fault, _: to.drip(_DRIPPING[fault.headers.get("inside", "body")], str(fault.body)),
-    "no_output": lambda to, *_: to.write_json(
-        200, {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
+    "truncated": lambda to, *_: to.write(200, '{"choices": [{"message": {"cont'),
+    "html": lambda to, *_: to.write(
+        200, "<html><body>Welcome</body></html>", {"Content-Type": "text/html"}
     ),
+    "empty": lambda to, *_: to.write(200, ""),
+    "schema": lambda to, *_: to.write(200, {"result": {"output": ["not", "a", "chat"]}}),
+    "refusal": lambda to, *_: to.write(200, {"choices": [{"message": {"refusal": "No."}}]}),
+    "in_stream": lambda to, fault, _: to.stream([_BEGIN, {"error": fault.body}]),
+    "cut_stream": lambda to, *_: to.stream([_BEGIN, _BEGIN]),
+    "silent_truncation": lambda to, _, prompt: to.answer(to.server.provider.reply(prompt), LEAST_CONTEXT_TOKENS),
+    "count": lambda to, fault, prompt: to.answer(to.server.provider.reply(prompt), fault.body),
+    "drip": lambda to, fault, _: to.drip(_DRIP_BEGINS[fault.headers.get("inside", "body")], str(fault.body)),
+    "no_output": lambda to, *_: to.write(200, {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}),
 }
 
 
-def _asked(body: dict[str, object]) -> tuple[str, int]:
-    """The prompt and the most output, in any of the three dialects."""
+def _request(body: dict[str, Any]) -> tuple[str, int]:
+    """The prompt and the most tokens of output, in any of the three dialects."""
     if "contents" in body:
-        prompt = body["contents"][0]["parts"][0]["text"]  # type: ignore[index]
-        return str(prompt), int(body["generationConfig"]["maxOutputTokens"])  # type: ignore[index]
-    prompt = body["messages"][0]["content"]  # type: ignore[index]
-    return str(prompt), int(str(body.get("max_tokens") or body.get("max_completion_tokens") or 0))
+        return body["contents"][0]["parts"][0]["text"], body["generationConfig"]["maxOutputTokens"]
+    return body["messages"][0]["content"], body.get("max_tokens") or body.get("max_completion_tokens") or 0
 
 
 def _events(path: str, text: str, tokens: object) -> list[object]:
@@ -311,8 +297,8 @@ def _events(path: str, text: str, tokens: object) -> list[object]:
     written = len(text.split())
     if "streamGenerateContent" in path:
         usage = {"promptTokenCount": tokens, "candidatesTokenCount": written}
-        whole = {"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}
-        return [{"candidates": [whole], "usageMetadata": usage}]
+        candidate = {"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}
+        return [{"candidates": [candidate], "usageMetadata": usage}]
     if path.endswith("/messages"):
         return [
             {"type": "message_start", "message": {"content": [], "usage": {"input_tokens": tokens}}},
@@ -335,12 +321,12 @@ def unanswered_address() -> Iterator[str]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
-        waiting = [socket.socket() for _ in range(4)]
-        for each in waiting:
-            each.settimeout(0)
-            each.connect_ex(listener.getsockname())
+        clients = [socket.socket() for _ in range(4)]
+        for client in clients:
+            client.settimeout(0)
+            client.connect_ex(listener.getsockname())
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
         finally:
-            for each in waiting:
-                each.close()
+            for client in clients:
+                client.close()
