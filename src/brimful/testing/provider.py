@@ -270,9 +270,7 @@ _FAULTS: dict[_FaultKind, Callable[[_Handler, Fault, str], None]] = {
     "hang_in_stream": lambda to, *_: to.hang(f"{_STREAM_HEAD}data: {json.dumps(_BEGIN)}\n\n"),
     "reset": lambda to, *_: to.reset(),
     "truncated": lambda to, *_: to.write(200, '{"choices": [{"message": {"cont'),
-    "html": lambda to, *_: to.write(
-        200, "<html><body>Welcome</body></html>", {"Content-Type": "text/html"}
-    ),
+    "html": lambda to, *_: to.write(200, "<html><body>Welcome</body></html>", {"Content-Type": "text/html"}),
     "empty": lambda to, *_: to.write(200, ""),
     "schema": lambda to, *_: to.write(200, {"result": {"output": ["not", "a", "chat"]}}),
     "refusal": lambda to, *_: to.write(200, {"choices": [{"message": {"refusal": "No."}}]}),
