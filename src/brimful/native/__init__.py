@@ -117,6 +117,8 @@ def pointer(values: _Array, *, least: int = 0) -> Pointer:
     >>> pointer(np.zeros(3, np.int32))[2]
     0
     """
+    if not values.flags.aligned:
+        raise ValueError("a kernel reads numbers that are aligned")
     if values.size < least:
         raise ValueError(f"a kernel needs {least} numbers, not {values.size}")
     types = kernels().types
