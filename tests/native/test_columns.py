@@ -66,25 +66,6 @@ def test_the_columns_of_a_name_are_those_of_all_pages(given_pages, data):
         assert kernels.unite_all([found, again]).sizes == [len(set(column.tolist())) for column in wanted]
 
 
-@given(st.lists(st.one_of(st.none(), NAMES), min_size=1, max_size=4), st.data())
-def test_the_columns_of_many_names_become_one_of_each_page(given_pages, data):
-    """Few names or many, whatever they have in common, and columns beside them: all numbers of a page, each once."""
-    made = [None if found is None else page_of(found) for found in given_pages]
-    pages = kernels.OpenPages([None if page is None else packed_page(*page) for page in made])
-    known = sorted({b"no such", *(name for found in given_pages if found for name in found)})
-    names = data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=20))
-    beside = [[data.draw(st.lists(st.integers(0, 99)).map(sorted)) for _ in made] for _ in range(2)]
-    found = kernels.unite_named(
-        [(pages, name) for name in names],
-        [kernels.Columns([np.array(each, np.int64) for each in one]) for one in beside],
-    )
-    for at, page in enumerate(made):
-        wanted = {number for one in beside for number in one[at]}
-        for name in names if page is not None else ():
-            wanted |= set(oracle.column_in_page(*page, name).tolist())
-        assert found[at].tolist() == sorted(wanted)
-
-
 @given(
     st.lists(
         st.one_of(st.none(), st.sets(st.text("aAb'\u00e91_", min_size=1, max_size=6).map(str.encode), min_size=1)),
@@ -115,19 +96,16 @@ def test_names_of_about_so_many_letters_are_found(given_pages, prefix, letters, 
             assert name not in names
 
 
-def test_names_with_other_pages_are_refused():
-    """Names and what is beside them have the same segments; a page that says more than it has is damaged."""
+def test_columns_of_other_segments_are_refused():
+    """Columns that are united are those of equally many segments; a page that says more than it has is damaged."""
     page = packed_page(b"\ntea\n", np.array([2]), b"\x05")
-    one, two = kernels.OpenPages([page]), kernels.OpenPages([page, None])
-    for found, beside in (([(one, b"a"), (two, b"b")], []), ([(one, b"a")], [kernels.Columns([np.arange(2)] * 2)])):
-        with pytest.raises(ValueError, match="segment"):
-            kernels.unite_named(found, beside)
+    one = kernels.OpenPages([page])
     with pytest.raises(ValueError, match="segment"):
         kernels.unite_all([kernels.Columns([np.arange(2)]), kernels.Columns([np.arange(2)] * 2)])
     with pytest.raises(ValueError, match="segment"):
         kernels.leave_out(kernels.Columns([np.arange(2)]), [kernels.Columns([np.arange(2)] * 2)])
     with pytest.raises(CorruptError, match="more positions"):
-        kernels.unite_named([(one, b"tea")])
+        one.of(b"tea")
 
 
 @pytest.mark.parametrize("place", [1 << 31, 1 << 40, (1 << 63) - 1])
@@ -135,9 +113,8 @@ def test_places_beyond_any_segment_are_refused(place):
     """A place takes four bytes, as no axis is longer; what says more is damaged."""
     packed, _ = kernels.pack_columns(np.array([5, place]), np.array([0, 2]))
     pages = kernels.OpenPages([packed_page(b"\ntea\n", np.array([2]), packed)])
-    for read in (pages.of, lambda name: kernels.unite_named([(pages, name), (pages, name)])):
-        with pytest.raises(CorruptError, match="no segment reaches"):
-            read(b"tea")
+    with pytest.raises(CorruptError, match="no segment reaches"):
+        pages.of(b"tea")
 
 
 @given(

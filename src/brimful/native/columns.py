@@ -13,11 +13,9 @@ from brimful.errors import CorruptError
 from brimful.native import Numbers, Places, kernels, library, numbers_of, places_of, pointer, pointers, struct, structs
 
 if TYPE_CHECKING:
-    from brimful.native import Field, Pointer
+    from brimful.native import Field
 
 _BITS = 7  # of a packed number in each byte
-
-_MOST_UNITED = 8  # columns at once: many short ones are sorted
 
 _SAYS_MORE = (
     "a page of terms says that it has more positions than it holds, or some where no segment reaches; "
@@ -146,14 +144,15 @@ class OpenPages:
         return joined.split(b"\n") if joined else []
 
     def near(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:
-        """Names that begin so and may have so many letters, or that many more or less, page after page.
+        """Names that begin so and may have so many letters, or that many more or less.
 
         Of names that are not in letters of ASCII, only those with an apostrophe or beyond ASCII.
         """
-        bounds = self._beginning(prefix)
-        room = np.empty(int((bounds[:, 1] - bounds[:, 0]).sum()), np.uint8)
-        made = library().near_names(self.struct, self._count, pointer(bounds), letters, longer, pointer(room))
-        return room[: made - 1].tobytes().split(b"\n") if made else []
+        least, most = letters - longer, letters + longer
+        names = [name for name in self.beginning(prefix) if len(name) >= least]
+        plain = [name for name in names if name.isalpha() and len(name) <= most]
+        others = [name for name in names if len(name) <= 4 * most and (b"'" in name or not name.isascii())]
+        return plain + others
 
     def _beginning(self, prefix: bytes) -> Numbers:
         """Between which newlines of each page the names stand that begin so."""
@@ -193,13 +192,13 @@ class PackedPage:
         self._content = at
 
 
-def unite(columns: Sequence[NDArray[Any]]) -> Numbers:
+def unite(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Columns as one, ascending, each number once.
 
     >>> unite([np.array([5, 1]), np.array([2, 5])]).tolist()
     [1, 2, 5]
     """
-    whole = np.concatenate([_NONE, *columns])
+    whole = np.concatenate(columns) if len(columns) else np.zeros(0, np.int64)
     whole.sort(kind="stable")
     keep = np.ones(len(whole), np.bool_)
     np.not_equal(whole[1:], whole[:-1], out=keep[1:])
@@ -213,20 +212,13 @@ def unite_all(groups: Sequence[Columns]) -> Columns:
     >>> [column.tolist() for column in unite_all([twos, ones])]
     [[1, 2], [1, 5]]
     """
+    _check_segments(groups)
+    return Columns(map(unite, zip(*groups, strict=True)))
+
+
+def _check_segments(groups: Sequence[Columns]) -> None:
     if any(len(group) != len(groups[0]) for group in groups):
         raise ValueError("every group needs a column of each segment")
-    while len(groups) > _MOST_UNITED:
-        groups = [unite_all(groups[first : first + _MOST_UNITED]) for first in range(0, len(groups), _MOST_UNITED)]
-    segments = len(groups[0])
-    made, out = np.empty(segments, np.int64), np.empty(sum(group.total for group in groups), np.int32)
-    room = np.empty(max(map(sum, zip(*(group.sizes for group in groups), strict=True)), default=0), np.int32)
-    library().unite_columns(_pointers("column", groups), len(groups), segments, *pointers(room, out, made))
-    return Columns.cut(out, made)
-
-
-def _pointers(kind: str, owners: Sequence[Columns | OpenPages]) -> Pointer:
-    """Where the structs of several owners lie."""
-    return kernels().types.new(f"{kind} *[]", [owner.struct for owner in owners])
 
 
 def leave_out(columns: Columns, others: Sequence[Columns]) -> Columns:
@@ -236,50 +228,11 @@ def leave_out(columns: Columns, others: Sequence[Columns]) -> Columns:
     >>> [column.tolist() for column in leave_out(ones, [twos])]
     [[1, 3]]
     """
-    if any(len(each) != len(columns) for each in others):
-        raise ValueError("every group needs a column of each segment")
+    _check_segments([columns, *others])
     if not others:
         return columns
-    out, made = np.empty(columns.total, np.int32), np.empty(len(columns), np.int64)
-    others_at = _pointers("column", others)
-    library().leave_out(columns.struct, len(columns), others_at, len(others), pointer(out), pointer(made))
-    return Columns.cut(out, made)
-
-
-def unite_named(found: Sequence[tuple[OpenPages, bytes]], beside: Sequence[Columns] = ()) -> Columns:
-    """The numbers that several names have, each in pages of the same segments, and others beside them, as one of each.
-
-    >>> content = pack_numbers(np.array([2, 1])) + pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))[0]
-    >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", content, (0, 2, len(content)))])
-    >>> [column.tolist() for column in unite_named([(pages, b"cup"), (pages, b"tea")], [Columns([np.array([6])])])]
-    [[5, 6, 7, 900]]
-    """
-    segments = len(found[0][0])
-    if any(len(pages) != segments for pages, _ in found) or any(len(each) != segments for each in beside):
-        raise ValueError("every name needs a page of each segment, and what is beside it a column")
-    if len(found) + len(beside) > _MOST_UNITED:
-        return unite_all([*beside, *(pages.of(name) for pages, name in found)])
-    pages = _pointers("page", [each for each, _ in found])
-    names, bounds = (
-        b"".join([name for _, name in found]),
-        np.array([0, *accumulate([len(name) for _, name in found])], np.int64),
-    )
-    before, counts = np.empty((2, len(found), segments), np.int64)
-    places = (pointer(before), pointer(counts))
-    total = library().find_all_in_pages(pages, segments, names, pointer(bounds), len(found), *places)
-    if total < 0:
-        raise CorruptError(_SAYS_MORE)
-    unpacked = counts.sum(axis=0)  # of each segment: one after the other is unpacked and united
-    whole = unpacked + np.array([each.sizes for each in beside], np.int64).reshape(-1, segments).sum(axis=0)
-    values, room = (np.empty(int(sizes.max(initial=0)), np.int32) for sizes in (unpacked, whole))
-    out, made = np.empty(int(whole.sum()), np.int32), np.empty(segments, np.int64)
-    others = (_pointers("column", beside), len(beside), segments)
-    if library().unite_in_pages(pages, *places, len(found), *others, *pointers(values, room, out, made)) < 0:
-        raise CorruptError(_SAYS_MORE)
-    return Columns.cut(out, made)
-
-
-_NONE = np.zeros(0, np.int64)
+    parts = zip(columns, *others, strict=True)
+    return Columns(column[~np.isin(column, np.concatenate(rest))] for column, *rest in parts)
 
 
 class _PlacedUnits(NamedTuple):

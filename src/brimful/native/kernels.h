@@ -198,12 +198,8 @@ int64_t packed_size(const int64_t *values, int64_t count);
 void pack_numbers(const int64_t *values, int64_t count, uint8_t *out);
 int64_t packed_count(const uint8_t *packed, int64_t size);
 void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, int64_t *values);
-int64_t unite_columns(const column *const *groups, int64_t count, int64_t segments, int32_t *room, int32_t *out,
-                      int64_t *made);
 int64_t pack_columns(const int64_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out);
 int64_t pack_places(const int32_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out);
-int64_t leave_out(const column *columns, int64_t segments, const column *const *others, int64_t count, int32_t *out,
-                  int64_t *made);
 
 /* places.c */
 void count_inside(const column *positions, int64_t segments, const int64_t *starts, const int64_t *ends,
@@ -220,17 +216,10 @@ int64_t units_between(const grid *units, const int64_t *lows, const int64_t *hig
 
 /* skips.c */
 void find_beginnings(const page *pages, int64_t count, const uint8_t *prefix, int64_t length, int64_t *bounds);
-int64_t near_names(const page *pages, int64_t count, const int64_t *bounds, int64_t letters, int64_t longer,
-                   uint8_t *out);
 int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *name, int64_t length, int64_t *before,
                       int64_t *counts);
-int64_t find_all_in_pages(const page *const *pages, int64_t count, const uint8_t *names, const int64_t *bounds,
-                          int64_t size, int64_t *before, int64_t *counts);
 int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *before, const int64_t *counts,
                         int32_t *values);
-int64_t unite_in_pages(const page *const *pages, const int64_t *before, const int64_t *counts, int64_t names,
-                       const column *const *beside, int64_t others, int64_t segments, int32_t *values, int32_t *room,
-                       int32_t *out, int64_t *made);
 
 /* question.c */
 int64_t count_documents(const corpus *whole, const word *asked, int64_t name, int64_t *counts, int64_t *known);

@@ -66,11 +66,6 @@ static inline double rounded(double value)
     return shifted - whole;
 }
 
-enum { MOST_UNITED = 8 }; /* columns at once */
-
-/* In columns.c. */
-int64_t unite_few(column *columns, int64_t count, int32_t *out, int32_t *room);
-
 enum { DIGIT = 11, DIGITS = 1 << DIGIT };
 
 /* The value of rank `place` (from 0 on) among `count` numbers, the highest first. `room` is for as many. */

@@ -1,7 +1,7 @@
 /* Names in pages, and the column of each: columns are packed one after the other, and what stands before the one that is
  * asked for is skipped, not unpacked. Pages of several segments are asked in one call. */
 
-#include "places.h"
+#include "shared.h"
 
 enum { AT_ONCE = 64 };
 
@@ -88,34 +88,6 @@ void find_beginnings(const page *pages, int64_t count, const uint8_t *prefix, in
     }
 }
 
-/* Of the names between two newlines of each page, as find_beginnings says them, those that may be written with `letters`
- * characters, or `longer` more or less: those in letters of ASCII by their length, and of the others those with an
- * apostrophe or beyond ASCII. `out` gets them, a newline behind each, and has room for all. Returns how many bytes. */
-int64_t near_names(const page *pages, int64_t count, const int64_t *bounds, int64_t letters, int64_t longer,
-                   uint8_t *out)
-{
-    int64_t made = 0;
-    for (int64_t at = 0; at < count; at++) {
-        const uint8_t *text = pages[at].names;
-        for (int64_t begin = bounds[2 * at] + 1, end; begin <= bounds[2 * at + 1] && bounds[2 * at + 1]; begin = end + 1) {
-            int is_plain = 1, is_other = 0;
-            for (end = begin; text[end] != '\n'; end++) {
-                uint8_t code = text[end];
-                is_plain &= (code | 0x20) >= 'a' && (code | 0x20) <= 'z';
-                is_other |= code == '\'' || code >= 0x80;
-            }
-            int64_t size = end - begin;
-            int is_near = is_plain ? size >= letters - longer && size <= letters + longer
-                                   : is_other && size >= letters - longer && size <= 4 * (letters + longer);
-            if (is_near) {
-                memcpy(out + made, text + begin, (size_t)size + 1);
-                made += size + 1;
-            }
-        }
-    }
-    return made;
-}
-
 /* How many numbers the column of line `line` has, and in `before` how many stand before it; -1 where the page does not say
  * so, or says more than it has: each number takes a byte at least. */
 static int64_t count_of(const page *own, int64_t line, int64_t *before)
@@ -156,22 +128,6 @@ int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *name, int
         if (line >= 0 && (counts[at] = count_of(pages + at, line, before + at)) < 0)
             return -1;
         total += counts[at];
-    }
-    return total;
-}
-
-/* What find_in_pages does, for several names: name n is names[bounds[n]] to names[bounds[n + 1] - 1] and has the `count`
- * pages of pages[n]; its `before` and `counts` stand from n * count on. */
-int64_t find_all_in_pages(const page *const *pages, int64_t count, const uint8_t *names, const int64_t *bounds,
-                          int64_t size, int64_t *before, int64_t *counts)
-{
-    int64_t total = 0;
-    for (int64_t name = 0; name < size; name++) {
-        int64_t first = name * count, length = bounds[name + 1] - bounds[name];
-        int64_t made = find_in_pages(pages[name], count, names + bounds[name], length, before + first, counts + first);
-        if (made < 0)
-            return -1;
-        total += made;
     }
     return total;
 }
@@ -227,31 +183,4 @@ int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *before,
         out += made;
     }
     return out - values;
-}
-
-/* The columns that find_all_in_pages found for several names, unpacked, and others beside them, as one of each segment:
- * ascending, each number once. No more than MOST_UNITED columns are united. `values` has room for all that is unpacked of a
- * segment, `room` for all its numbers, and `out` for those of all; `made` gets how many there are of each segment. Returns
- * how many there are; -1 where a page says more than it has. */
-int64_t unite_in_pages(const page *const *pages, const int64_t *before, const int64_t *counts, int64_t names,
-                       const column *const *beside, int64_t others, int64_t segments, int32_t *values, int32_t *room,
-                       int32_t *out, int64_t *made)
-{
-    int64_t total = 0;
-    for (int64_t segment = 0; segment < segments; segment++) {
-        column columns[MOST_UNITED];
-        int32_t *own = values;
-        for (int64_t other = 0; other < others; other++)
-            columns[other] = beside[other][segment];
-        for (int64_t name = 0; name < names; name++) {
-            int64_t at = name * segments + segment;
-            if (unpack_in_pages(pages[name] + segment, 1, before + at, counts + at, own) != counts[at])
-                return -1;
-            columns[others + name] = (column){own, counts[at]};
-            own += counts[at];
-        }
-        made[segment] = unite_few(columns, others + names, out + total, room);
-        total += made[segment];
-    }
-    return total;
 }

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from brimful.index.segments import OpenPage, pages_beginning
-from brimful.native.columns import Columns, OpenPages, unite_all, unite_named
+from brimful.native.columns import Columns, OpenPages, unite_all
 from brimful.store.caching import ByteCache
 from brimful.store.columns import check_positions
 from brimful.store.segments import StoredSegment
@@ -76,11 +76,12 @@ class StoredTerms:
 
     def all_places(self, terms: Sequence[bytes], others: Sequence[Columns]) -> Columns:
         """The places of any of some terms, and other places; nothing is kept."""
-        if self._dead or not terms or len(terms) + len(others) < 2:
+        if self._dead or len(terms) + len(others) < 2:
             groups = [*others, *map(self.places, terms)]
-            return unite_all(groups) if len(groups) > 1 else groups[0]
-        self._snapshot.expect_terms(terms)
-        return self._bounded(unite_named([(self._pages_with(term), term) for term in terms], others))
+        else:
+            self._snapshot.expect_terms(terms)
+            groups = [*others, *(self._bounded(self._pages_with(term).of(term)) for term in terms)]
+        return unite_all(groups) if len(groups) > 1 else groups[0]
 
     def _bounded(self, places: Columns) -> Columns:
         for column, segment in zip(places, self._segments, strict=True):
