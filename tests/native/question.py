@@ -1,4 +1,4 @@
-"""What a question finds, in NumPy: the oracle of question.c and field.c."""
+"""What a question finds, in NumPy: the oracle of question.c."""
 
 import numpy as np
 
@@ -34,21 +34,6 @@ def scale(counts, told, runs, sizes, worths, *, reach, unit_bytes, k1, b):
         covered += worth * (have > 0)
         whole += worth
     return to_one(scores * np.sqrt(covered / whole) if whole else scores)
-
-
-def documents(words, called, bases, rows, count, *, name, worth, sizes, k1, b):
-    """What each document is worth by its words, and by those of its name."""
-    scores = np.zeros(count)
-    for word, groups in enumerate(words):
-        counted = np.zeros(count, np.int64)
-        for weight, columns in groups:
-            for column, begin, row in zip(columns, bases, rows, strict=True):
-                at = begin.searchsorted(column, side="right") - 1
-                np.add.at(counted, row[at[at >= 0]], weight)
-        np.add.at(counted, called[word], name)
-        has = np.flatnonzero(counted)
-        scores[has] += worth(word, len(has)) * saturated(counted[has], sizes[has], k1, b)
-    return scores
 
 
 def best(ranks, rows, offsets, most):
@@ -111,19 +96,3 @@ def chains(starts, ends, parents, bases, begins, behind, deepest):
     for _ in range(deepest - 1):
         found.append(parents[found[-1]])
     return np.array(found).T.reshape(-1, deepest)
-
-
-def settled(lexical, signals, rows, *, known, by_document, favour, allowed):
-    """Units and documents with all that speaks for them: lexical, scores, documents."""
-    for values, share, by_row in signals:
-        lexical = lexical + share * (values[rows] if by_row else values)
-    lexical = lexical * known
-    total = lexical
-    shown = np.zeros(len(by_document))
-    np.maximum.at(shown, rows, lexical)
-    whole = by_document + to_one(shown)
-    if favour is not None:
-        total, whole = total * (favour / 1_000)[rows], whole * (favour / 1_000)
-    if allowed is not None:
-        whole = np.where(allowed, whole, 0.0)
-    return lexical, *(np.rint(each * MILLION).astype(np.int64) for each in (total, whole))

@@ -9,12 +9,7 @@ from brimful.native.columns import Columns, HeadingTree, UnitGrid, leave_out
 from brimful.native.question import (
     AskedWords,
     CorpusPlaces,
-    Rows,
-    Signal,
-    WeighedDocuments,
     WordsInUnits,
-    order_field,
-    settle_units,
 )
 
 from . import question as oracle
@@ -76,7 +71,7 @@ class Corpus:
             words.append(groups)
         words.append([])  # it has no places, and names the blocks that `chosen` wants
         called = [np.array(draw(st.lists(st.integers(0, DOCUMENTS - 1), max_size=4)), np.int64) for _ in words]
-        return words, called, AskedWords(self.places, words, [Rows(each) for each in called])
+        return words, called, AskedWords(self.places, words, called)
 
     def trees(self, draw):
         """The headings of each segment, or none."""
@@ -107,30 +102,6 @@ class Corpus:
 
 
 corpora = st.composite(Corpus)()
-
-
-@given(corpora, st.data(), st.integers(0, 2_000), st.floats(0.1, 3), st.floats(0, 1))
-def test_documents_are_weighed_to_the_last_bit(corpus, data, name, k1, b):
-    """Positions and names count for their documents, each word times what it is worth; nothing is left behind."""
-    words, called, asked = corpus.words(data.draw)
-    sizes = np.arange(DOCUMENTS) / 3
-    wanted = oracle.documents(
-        words,
-        called,
-        corpus.bases,
-        corpus.rows,
-        DOCUMENTS,
-        name=name,
-        worth=lambda word, count: 1.7 * word + count,
-        sizes=sizes,
-        k1=k1,
-        b=b,
-    )
-    for _ in range(2):
-        weighed = WeighedDocuments(asked, name=name, sizes=sizes, saturation=k1, length=b)
-        for word in range(len(words)):
-            weighed.weigh(1.7 * word + weighed.count(word))
-        assert weighed.scores.tolist() == wanted.tolist()
 
 
 @given(corpora, st.data())
@@ -170,7 +141,7 @@ def test_units_are_chosen_as_by_sorting_all_blocks(corpus, data):
     for _ in range(2):
         chosen = asked.choose(ordered, named=named, of_records=share, reach=reach, **given_all)
         assert chosen.units.tolist() == units.tolist()
-        assert chosen.placed.tolist() == [column.tolist() for column in corpus.grid.placed(units)]
+        assert [each.tolist() for each in chosen.placed] == [column.tolist() for column in corpus.grid.placed(units)]
         assert chosen.bounds == units.searchsorted(firsts).tolist()
 
 
@@ -260,78 +231,6 @@ def test_units_are_weighed_to_the_last_bit(corpus, data, k1, b, unit_bytes):
     assert found.best.tolist() == np.flatnonzero(ranks >= max(least, 1)).tolist()
 
 
-@given(corpora, st.data())
-def test_units_are_settled_and_ordered_to_the_last_bit(corpus, data):
-    """Signals and favour, in one order; then the best first, by path and place where equal."""
-    _, _, asked = corpus.words(data.draw, 0)
-    chosen = corpus.chosen(data.draw, asked)
-    units, (_, _, _, rows, offsets, *_) = len(chosen.units), chosen.placed
-    signals = [
-        (
-            np.array(data.draw(st.lists(WORTHS, min_size=size, max_size=size)), np.float64),
-            data.draw(st.floats(0, 3)),
-            by_row,
-        )
-        for by_row, size in ((False, units), (True, DOCUMENTS))
-    ]
-    values = [st.lists(st.sampled_from([0.0, 0.5, 0.3]), min_size=size, max_size=size) for size in (units, DOCUMENTS)]
-    lexical, by_document = (np.array(data.draw(each), np.float64) for each in values)
-    favour = data.draw(st.one_of(st.none(), st.lists(st.integers(0, 1_500), min_size=DOCUMENTS, max_size=DOCUMENTS)))
-    allowed = data.draw(st.one_of(st.none(), st.lists(st.booleans(), min_size=DOCUMENTS, max_size=DOCUMENTS)))
-    favour, allowed = (None if each is None else np.array(each) for each in (favour, allowed))
-    given_all = {"known": data.draw(st.floats(0, 1)), "favour": favour}
-    found = settle_units(
-        asked,
-        chosen,
-        lexical,
-        [Signal(*each) for each in signals],
-        documents=by_document,
-        allowed=allowed,
-        **given_all,
-    )
-    words, scores, whole = oracle.settled(
-        lexical,
-        signals,
-        rows,
-        by_document=by_document,
-        allowed=allowed,
-        **given_all,
-    )
-    for made, wanted in zip(found, (words, scores, whole), strict=True):
-        assert made.tolist() == wanted.tolist()
-
-    scores = data.draw(st.one_of(st.just(scores), st.just(scores // 1_000_000), st.just(scores - 2**60)))
-    order = np.lexsort((offsets, rows, -scores))
-    order = order[scores[order] > 0]
-    in_millionths = np.rint(words[order] * 1_000_000).astype(np.int64)
-    wanted = [order, chosen.units[order], rows[order], scores[order], in_millionths]
-    assert order_field(asked, chosen, scores, words).tolist() == [each.tolist() for each in wanted]
-
-
-@given(
-    st.lists(st.one_of(st.sampled_from([0.5, 1.5, 2.5, -0.5, -1.5]), st.floats(-1e15, 1e15)), min_size=1, max_size=9)
-)
-def test_numbers_are_rounded_as_numpy_rounds_them(values):
-    """Halves go to the even number, and large numbers stay as they are."""
-    values = np.array(values, np.float64) / 1_000_000
-    asked, chosen = _one_unit_each(len(values))
-    found = order_field(asked, chosen, np.ones(len(values), np.int64), values)
-    assert found[4].tolist() == np.rint(values * 1_000_000).astype(np.int64).tolist()
-
-
-def _one_unit_each(count):
-    """So many units, each in a document of its own."""
-    at = np.arange(count)
-    grid = UnitGrid([at, at + 1, at + 1, at * 0, at], [at])
-    column = Columns([at])
-    places = CorpusPlaces(
-        column, column, block_starts=column, block_rows=at, block_firsts=at, records=np.zeros(count, bool), grid=grid
-    )
-    asked = AskedWords(places, [[]], [Rows(at[:0])])
-    all_blocks = {"named": {0: at}, "most": count, "of_records": 0}
-    return asked, asked.choose([(0, 1.0)], **all_blocks, documents=np.zeros(count), document=1.0, allowed=None, reach=0)
-
-
 def test_what_does_not_belong_together_is_refused():
     """Sizes, rows, words and units are checked before a kernel is called."""
     at = np.arange(3)
@@ -350,27 +249,15 @@ def test_what_does_not_belong_together_is_refused():
     with pytest.raises(ValueError, match="extent"):
         CorpusPlaces(column, Columns([at[:2]]), **right)
     corpus = CorpusPlaces(column, column, **right)
-    with pytest.raises(ValueError, match="negative"):
-        Rows(at - 1)
-    for words, called in (([[]], []), ([[]], [Rows(at + 1)])):
+    for words, called in (([[]], []), ([[]], [at + 1])):
         with pytest.raises(ValueError, match="word"):
             AskedWords(corpus, words, called)
     for group in ((1, Columns([at, at])), (-1, column)):
         with pytest.raises(ValueError, match="segment"):
-            AskedWords(corpus, [[group]], [Rows(at)])
-    asked = AskedWords(corpus, [[(1, column)]], [Rows(at)])
+            AskedWords(corpus, [[group]], [at])
+    asked = AskedWords(corpus, [[(1, column)]], [at])
     right = {"documents": np.zeros(3), "most": 1, "allowed": None, "reach": 0, "named": {}}
     right |= {"document": 1.0, "of_records": 0}
-    for ordered, wrong in (
-        ([(0, 1.0)], {"documents": np.zeros(2)}),
-        ([(0, 1.0)], {"most": 0}),
-        ([(0, 1.0)], {"allowed": np.zeros(2, bool)}),
-        ([(0, 1.0)], {"named": {0: at + 1}}),
-        ([(0, -1.0)], {}),
-        ([(0, float("nan"))], {}),
-    ):
-        with pytest.raises(ValueError, match=r"document|block|units"):
-            asked.choose(ordered, **{**right, **wrong})
     chosen = asked.choose([(0, 1.0)], **right)
     with pytest.raises(ValueError, match="segment"):
         WordsInUnits(asked, chosen, [], deepest=1, heading=1)
@@ -388,15 +275,3 @@ def test_what_does_not_belong_together_is_refused():
     ):
         with pytest.raises(ValueError, match=r"scale|worth"):
             counted.scales(worths, **{**right, **wrong})
-    right = {"documents": np.zeros(3), "known": 1.0, "favour": None, "allowed": None}
-    for lexical, signals, wrong in (
-        (np.zeros(2), [], {}),
-        (np.zeros(3), [Signal(np.zeros(2), 1.0)], {}),
-        (np.zeros(3), [], {"documents": np.zeros(2)}),
-        (np.zeros(3), [], {"favour": at[:2]}),
-    ):
-        with pytest.raises(ValueError, match=r"unit|document"):
-            settle_units(asked, chosen, lexical, signals, **{**right, **wrong})
-    for scores in (at[:2], at + (1 << 62)):
-        with pytest.raises(ValueError, match=r"units|score"):
-            order_field(asked, chosen, scores, np.zeros(3))

@@ -1,6 +1,6 @@
 /* Whole numbers in few bytes: seven bits a byte, low bits first, the high bit set on all but the last byte. */
 
-#include "places.h"
+#include "shared.h"
 
 /* How many bytes the numbers take as varints; `values` are not negative. */
 int64_t packed_size(const int64_t *values, int64_t count)

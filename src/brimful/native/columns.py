@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
-from brimful.native import Numbers, Places, kernels, library, numbers_of, places_of, pointer, pointers, struct, structs
-
-if TYPE_CHECKING:
-    from brimful.native import Field
+from brimful.native import Numbers, Places, kernels, library, numbers_of, places_of, pointer, pointers
 
 _BITS = 7  # of a packed number in each byte
 
@@ -65,9 +62,6 @@ class Columns:
     `sizes` is how many numbers each has, `total` how many all of them have. A place on the axis of a segment takes four
     bytes: indexing has no more for it, and merging makes no longer axis.
     """
-
-    counted: tuple[Columns, Numbers, Numbers] | None = None
-    """Where there are many: for which bases rows were counted, which ones, and how often (`CountedRows`)."""
 
     def __init__(self, columns: Iterable[NDArray[Any]]) -> None:
         self._columns = [places_of(column) for column in columns]
@@ -265,10 +259,8 @@ class UnitGrid:
         self, extents: Sequence[NDArray[Any] | Sequence[int]], starts: Sequence[NDArray[np.int64] | NDArray[np.uint32]]
     ) -> None:
         firsts, behind, ends, shifts, owners = (numbers_of(np.asarray(column)) for column in extents)
-        kept = [np.ascontiguousarray(column, np.uint32 if column.dtype == np.uint32 else np.int64) for column in starts]
-        sizes = np.array([len(column) for column in kept], np.int64)
-        begins = np.cumsum(sizes) - sizes
-        edges = np.append(firsts, sizes.sum())
+        sizes = np.array([len(column) for column in starts], np.int64)
+        begins, edges = np.cumsum(sizes) - sizes, np.append(firsts, sizes.sum())
         if len({len(firsts), len(behind), len(ends), len(shifts), len(owners)}) > 1:
             raise ValueError("every extent needs its units, its end, its shift and its row")
         if (
@@ -278,115 +270,99 @@ class UnitGrid:
             or (np.append(firsts, -1)[firsts.searchsorted(begins)] != begins).any()
         ):
             raise ValueError("extents must follow each other, each with units of one segment")
-        columns = structs("unit_starts", [{"narrow" if column.itemsize == 4 else "wide": column} for column in kept])
-        self.struct = struct(
-            "grid",
-            firsts=firsts,
-            behind=behind,
-            ends=ends,
-            shifts=shifts,
-            owners=owners,
-            extents=len(firsts),
-            starts=columns,
-            begins=begins,
-            segments=len(kept),
-        )
-        self.rows, self.segments, self._size = owners, len(kept), int(sizes.sum())
+        self._edges, self._ends, self._shifts, self._starts = edges, ends, shifts, starts
+        self.rows, self.begins, self.segments = owners, begins, len(starts)
 
     def __len__(self) -> int:
-        return self._size
+        return int(self._edges[-1])
 
     def placed(self, units: Numbers) -> _PlacedUnits:
         """Where some units lie, in any order."""
-        units = numbers_of(units)
-        made = np.empty((7, len(units)), np.int64)
-        if library().place_units(self.struct, pointer(units), len(units), pointer(made)) < 0:
-            raise ValueError("there are no such units")
-        return _PlacedUnits(*made)
+        at, extents, starts = np.arange(len(units)), self._extents_of(units), self._starts_of(units)
+        is_last = units + 1 == self._edges[extents + 1]
+        ends = np.empty_like(starts)
+        ends[is_last], ends[~is_last] = self._ends[extents[is_last]], self._starts_of(units[~is_last] + 1)
+        is_first = np.ones(len(units), np.bool_)
+        is_first[1:] = (units[1:] != units[:-1] + 1) | (extents[1:] != extents[:-1])
+        firsts, runs = at[is_first], np.cumsum(is_first) - 1
+        lasts = np.append(firsts[1:], len(units))[runs] - 1
+        return _PlacedUnits(
+            extents, starts, ends, self.rows[extents], starts + self._shifts[extents], firsts[runs], lasts
+        )
 
     def between(self, lows: Numbers, highs: Numbers, *, reach: int) -> Numbers:
         """The units from each low to its high one, ascending, and so many more on both sides, within their extents."""
-        lows, highs = numbers_of(lows), numbers_of(highs)
         if len(lows) != len(highs) or reach < 0:
             raise ValueError("every first unit needs a last one, and a reach from 0 on")
-        most = max(int((highs - lows).sum()), 0) + (2 * reach + 1) * len(lows)
-        made = np.empty(most, np.int64)
-        given = (pointer(lows), pointer(highs), len(lows), reach, pointer(made), most)
-        count = library().units_between(self.struct, *given)
-        if count < 0:
-            raise ValueError("there are no such units, or they do not ascend")
-        return made[:count]
+        lows = np.maximum(lows - reach, self._edges[self._extents_of(lows)])
+        highs = np.minimum(highs + reach + 1, self._edges[self._extents_of(highs) + 1])
+        lows = np.maximum(lows, np.append(0, np.maximum.accumulate(highs)[:-1])[: len(lows)])
+        counts = np.maximum(highs - lows, 0)
+        return np.repeat(lows - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+
+    def _extents_of(self, units: Numbers) -> Numbers:
+        if len(units) and not 0 <= int(units.min()) <= int(units.max()) < len(self):
+            raise ValueError("there are no such units")
+        return self._edges.searchsorted(units, side="right") - 1
+
+    def _starts_of(self, units: Numbers) -> Numbers:
+        """Where units begin on the axis of their segment."""
+        starts, segments = np.empty(len(units), np.int64), self.begins.searchsorted(units, side="right") - 1
+        for segment in np.unique(segments).tolist():
+            at = segments == segment
+            starts[at] = self._starts[segment][units[at] - self.begins[segment]]
+        return starts
 
 
 class HeadingTree:
-    """The headings of a segment, where they stand and which one each is under: their number for none."""
+    """The headings of a segment, where they stand and which one each is under: their number for none.
+
+    Ends ascend, as starts do; the extents of the segment begin at `bases`.
+    """
 
     def __init__(self, starts: Places, ends: Places, parents: Places, bases: Places) -> None:
-        self.starts, self.ends, self.parents, self._bases = map(places_of, (starts, ends, parents, bases))
         if not (len(starts) == len(ends) == len(parents) > 0 and len(bases)):
             raise ValueError("every heading needs an end and a parent, and there must be extents")
-        if int(self.parents.min()) < 0:
+        if int(parents.min()) < 0:
             raise ValueError("a heading must stand under another, or under none: their number")
-        self.fields: dict[str, Field] = {
-            "starts": self.starts,
-            "ends": self.ends,
-            "parents": self.parents,
-            "bases": self._bases,
-        }
-        self.fields |= {"heads": len(starts), "extents": len(bases)}
+        self.starts, self.ends, self.parents, self._bases = starts, ends, parents, bases
 
+    def at(self, places: Numbers) -> Numbers:
+        """The heading that each place stands in, -1 for none."""
+        last = self.starts.searchsorted(places, side="right") - 1
+        return np.where((last >= 0) & (places < self.ends[last]), last, -1)
 
-_COMMON = 4
-
-
-def is_common(positions: Columns, rows: int) -> bool:
-    """Whether positions are so many for so many rows that it is kept how many each has: two numbers for each of these.
-
-    Little words are asked for again and again, and have ten thousands of positions.
-    """
-    return positions.total >= _COMMON * max(rows, 1)
+    def above(self, begins: Numbers, ends: Numbers) -> Numbers:
+        """The heading that each of some stretches stands under; a heading that begins in one stands over it no more."""
+        count = len(self.starts)
+        base = self._bases[self._bases.searchsorted(begins, side="right") - 1]
+        lowest = self.ends.searchsorted(begins, side="right") - 1
+        after = np.minimum(lowest + 1, count - 1)
+        is_own = (self.starts[after] >= begins) & (self.starts[after] < ends)
+        nearest = np.where((lowest >= 0) & (self.starts[lowest] >= base), lowest, count)
+        return np.where(is_own, self.parents[after], nearest)
 
 
 class CountedRows:
-    """How much counts for each of so many rows: for those of the extents in which positions stand, or for some rows.
+    """How much counts for each of so many rows: for those of the extents in which positions stand.
 
     Extents begin at `bases`, segment by segment, and belong to `rows`, which are below the number of rows.
 
     >>> counted = CountedRows(Columns([np.array([0, 10])]), Columns([np.array([2, 0])]), count=3)
-    >>> counted.add([np.array([3, 4, 17])], weight=5)
-    >>> counted.counts.tolist(), len(counted)
-    ([5, 0, 10], 2)
+    >>> counted.add(Columns([np.array([3, 4, 17])]), weight=5)
+    >>> counted.counts.tolist()
+    [5, 0, 10]
     """
 
     def __init__(self, bases: Columns, rows: Columns, *, count: int) -> None:
         if len(bases) != len(rows) or bases.sizes != rows.sizes:
             raise ValueError("every segment needs its extents, and every extent its row")
-        self._kept, self._segments, self._known = (bases, rows), len(bases), 0
-        self.counts, self._rows = np.zeros(count, np.int64), np.empty(count, np.int64)
-        self._room = (pointer(self.counts), pointer(self._rows))
+        self._extents, self.counts = (bases, rows), np.zeros(count, np.int64)
 
-    def __len__(self) -> int:
-        """How many rows have anything."""
-        return self._known
-
-    def add(self, columns: Columns | Sequence[NDArray[Any]], *, weight: int) -> None:
+    def add(self, positions: Columns, *, weight: int) -> None:
         """Count so much for every position."""
-        positions = columns if isinstance(columns, Columns) else Columns(columns)
-        if len(positions) != self._segments or weight < 1:
-            raise ValueError("every segment needs its positions, and these a weight from 1 on")
-        if not is_common(positions, len(self.counts)):
-            self._known = self._add(positions, weight)
-            return
-        if positions.counted is None or positions.counted[0] is not self._kept[0]:
-            fresh = CountedRows(*self._kept, count=len(self.counts))
-            rows = fresh._rows[: fresh._add(positions, 1)].copy()
-            positions.counted = (self._kept[0], rows, fresh.counts[rows])
-        _, rows, times = positions.counted
-        given = (pointer(rows), pointer(times), len(rows), weight)
-        self._known = library().add_rows(*given, *self._room, self._known)
-
-    def _add(self, positions: Columns, weight: int) -> int:
-        """How many rows have anything once each position counts so much."""
-        bases, rows = self._kept
-        columns = (positions.struct, self._segments, bases.struct, rows.struct)
-        return int(library().add_to_rows(*columns, weight, *self._room, self._known))
+        bases, rows = self._extents
+        if len(positions) != len(bases) or weight < 0:
+            raise ValueError("every segment needs its positions, and these a weight from 0 on")
+        columns = (bases.struct, rows.struct)
+        library().add_to_rows(positions.struct, len(positions), *columns, weight, pointer(self.counts))

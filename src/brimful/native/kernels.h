@@ -19,144 +19,17 @@ typedef struct {
     int64_t bytes;
 } page;
 
-/* Where the units of a segment start on its axis: one of the two is NULL. */
-typedef struct {
-    const uint32_t *narrow;
-    const int64_t *wide;
-} unit_starts;
-
-/* The units of all segments are numbered one after the other. Extent e has those from firsts[e] to behind[e] - 1; it
- * belongs to row owners[e], ends at ends[e] on the axis of its segment, and shifts[e] leads from the axis to the
- * document. Segment s has the units from begins[s] on. */
-typedef struct {
-    const int64_t *firsts, *behind, *ends, *shifts, *owners;
-    int64_t extents;
-    const unit_starts *starts;
-    const int64_t *begins;
-    int64_t segments;
-} grid;
-
-/* The headings of a segment: heading h is [starts[h], ends[h]), its ends ascend, and it stands under parents[h], which is
- * `heads` for none. The extents of the segment begin at bases, which ascend. */
-typedef struct {
-    const int32_t *starts, *ends, *parents;
-    int64_t heads;
-    const int32_t *bases;
-    int64_t extents;
-} tree;
-
-/* Positions of a word that count alike, `weight` thousandths: a column for each segment. Where they are many, `rows` are
- * the `row_count` documents that have them, and `times` how often; else it is NULL. */
-typedef struct {
-    const column *positions;
-    int64_t weight;
-    const int64_t *rows, *times;
-    int64_t row_count;
-} group;
-
-/* A word of a question: its groups, of which the first ones count most and no two share a position, and the documents
- * whose names have it. */
-typedef struct {
-    const group *groups;
-    int64_t group_count;
-    const int64_t *called;
-    int64_t called_count;
-} word;
-
-/* A corpus: of each segment where its extents begin and the rows of these, where its blocks begin, and the number of the
- * first of them. Of each block its row and its first unit, of each row whether it is made of records. */
-typedef struct {
-    int64_t segments;
-    const column *bases, *rows, *block_starts;
-    const int64_t *block_numbers;
-    int64_t blocks;
-    const int32_t *block_rows;
-    const int64_t *block_firsts;
-    int64_t units;
-    const uint8_t *records;
-    const grid *grid;
-} corpus;
-
-/* What a word adds to each block that has it: by its groups, or where it has none by blocks of its own. */
-typedef struct {
-    double gain;
-    const group *groups;
-    int64_t group_count;
-    const int64_t *blocks;
-    int64_t block_count;
-} gain;
-
-/* What narrows a question down. `allowed` says for each row whether it may be shown; NULL for all. A block counts by its
- * words, and by `document` times what its row is worth in `documents`. The best `most` of them are taken; where
- * `of_records` is not 0, no more than one in so many of records while others have anything. At most `touched` blocks have
- * any of the words. */
-typedef struct {
-    int64_t words;
-    const gain *gains;
-    const uint8_t *allowed;
-    const double *documents;
-    double document;
-    int64_t most, of_records, touched, reach;
-} narrowing;
-
-/* Units with room for the headings above them: those of segment s are bounds[s] to bounds[s + 1] - 1, and ascend there.
- * `rows` are their documents, `lasts` the last one of the run of neighbours that each is in. Which headings stand above a
- * unit is a chain, and units that follow each other mostly have the same one: `owners` has a number for each unit,
- * `chains` `deepest` for each, `told` one for each. `heads` has room for the starts and `head_ends` for the ends of all
- * that are used, as many as `chains` has or as there are headings of segments that have units; `used` one more than there
- * are segments. `bits` has a bit for each heading of the segment with most, and a word more, all 0; `ranks` a number for
- * each word. */
-typedef struct {
-    int64_t count;
-    const int64_t *starts, *ends, *rows, *lasts, *bounds;
-    int64_t deepest;
-    uint64_t *bits;
-    int64_t *ranks;
-    int32_t *owners, *chains;
-    uint8_t *told;
-    int64_t *head_starts, *head_ends, *used;
-} candidates;
-
-/* A distance at which words count: how many units to both sides, how many bytes that is on average, and what each word is
- * worth. */
-typedef struct {
-    int64_t reach;
-    double bytes;
-    const double *worths;
-} scale;
-
-/* Words in units: the unit itself and its surroundings are the scales; `covering` is what each word is worth where the
- * question is covered. `documents` and `records` say of each row what it is worth and whether it is made of records. k1 and
- * b are those of BM25; then come the shares of the unit, of its document and of its surroundings. */
+/* Words in units: rows of `counts` and `told` are words, columns units. Each unit has a size in bytes, and the end of its run
+ * of neighbours (`lasts`); its surroundings reach so many units to both sides within that, and have `unit_bytes` on average.
+ * Of each word what it is worth, and what where the question is covered. k1 and b are those of BM25. */
 typedef struct {
     int64_t words, units;
-    const int64_t *counts, *told, *lasts, *sizes, *rows;
-    const double *documents;
-    const uint8_t *records;
-    scale scales[2];
-    const double *covering;
-    double k1, b, unit_share, document_share, near_share;
+    const int64_t *counts, *told, *lasts, *sizes;
+    int64_t reach;
+    double unit_bytes;
+    const double *worths, *covering;
+    double k1, b;
 } weighing;
-
-/* What speaks for a unit: a number for each, or for each row of documents. */
-typedef struct {
-    const double *values;
-    double share;
-    int64_t by_row;
-} added_signal;
-
-/* Units with all that speaks for them. `favour` says how many thousandths each row counts, `allowed` whether it may be
- * shown; NULL where they all count alike. */
-typedef struct {
-    int64_t units, documents;
-    const int64_t *rows;
-    const double *by_document;
-    int64_t signals;
-    const added_signal *added;
-    const int64_t *favour;
-    const uint8_t *allowed;
-    double known;
-} settling;
 
 /* A place in a table of strings: the string itself or a hash of it, its length (0 where the place is free), its number. */
 typedef struct {
@@ -201,19 +74,6 @@ void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, int64_t *
 int64_t pack_columns(const int64_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out);
 int64_t pack_places(const int32_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out);
 
-/* places.c */
-void count_inside(const column *positions, int64_t segments, const int64_t *starts, const int64_t *ends,
-                  const int64_t *bounds, int64_t weight, int64_t *counts);
-int64_t add_to_rows(const column *positions, int64_t segments, const column *bases, const column *rows, int64_t weight,
-                    int64_t *counts, int64_t *known, int64_t count);
-int64_t add_rows(const int64_t *rows, const int64_t *times, int64_t size, int64_t weight, int64_t *counts,
-                 int64_t *known, int64_t count);
-
-/* units.c */
-int64_t place_units(const grid *units, const int64_t *numbers, int64_t count, int64_t *out);
-int64_t units_between(const grid *units, const int64_t *lows, const int64_t *highs, int64_t count, int64_t reach,
-                      int64_t *out, int64_t most);
-
 /* skips.c */
 void find_beginnings(const page *pages, int64_t count, const uint8_t *prefix, int64_t length, int64_t *bounds);
 int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *name, int64_t length, int64_t *before,
@@ -222,23 +82,11 @@ int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *before,
                         int32_t *values);
 
 /* question.c */
-int64_t count_documents(const corpus *whole, const word *asked, int64_t name, int64_t *counts, int64_t *known);
-int64_t choose_units(const corpus *whole, const narrowing *asked, double *worth, int32_t *seen, int64_t *touched,
-                     int64_t *units, int64_t most, int64_t *places, int64_t *bounds);
-void count_words(const corpus *whole, const tree *trees, const candidates *units, const word *words, int64_t word_count,
-                 int64_t heading, int64_t *marks, int64_t *counts, int64_t *told, uint8_t *has);
-int64_t find_defining(const corpus *whole, const tree *trees, const candidates *units, const word *const *words,
-                      const uint8_t *anywhere, int64_t count, int64_t *out, int64_t most);
-
-/* field.c */
-int64_t weigh_scales(const weighing *asked, int64_t first_ones, uint8_t *has, int64_t *room, double *scales,
-                     double *lexical, int64_t *best, double *most);
-void settle_units(const settling *asked, double *lexical, double *best, int64_t *scores, int64_t *whole);
-void weigh_rows(const int64_t *known, int64_t count, int64_t *counts, const double *sizes, double worth, double k1,
-                double b, double *scores);
-void order_units(const int64_t *scores, int64_t count, int64_t *units, int64_t *room);
-int64_t order_field(int64_t count, const int64_t *numbers, const int64_t *rows, const int64_t *offsets,
-                    const int64_t *lasts, const int64_t *scores, const double *lexical, int64_t *room, int64_t *out);
+void count_inside(const column *positions, int64_t segments, const int64_t *starts, const int64_t *ends,
+                  const int64_t *bounds, int64_t weight, int64_t *counts);
+void add_to_rows(const column *positions, int64_t segments, const column *bases, const column *rows, int64_t weight,
+                 int64_t *counts);
+void weigh_scale(const weighing *asked, int64_t *sums, double *damped, double *covered, double *covers, double *scores);
 
 /* terms.c */
 int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *flags, uint64_t multiplier, string_slot *table,

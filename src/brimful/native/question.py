@@ -1,80 +1,36 @@
-"""A question over a corpus: its documents, its units, what words and other signals are worth (question.c, field.c)."""
+"""A question over a corpus: its documents, its units, what words and other signals are worth (question.c)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import Numbers, Reals, kernels, library, null, numbers_of, pointer, pointers, struct, structs
-from brimful.native.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common
-
-if TYPE_CHECKING:
-    from brimful.native import Field
-
-_MOST_SCORE = 1 << 61
-_MOST_KEPT = 1 << 22  # bytes of an array that the next question works in
-_AT_FIRST = 1_024  # places of definitions that there is room for
-
+from brimful.native import Numbers, Reals, library, numbers_of, pointer, pointers, struct
+from brimful.native.columns import Columns, CountedRows, HeadingTree, UnitGrid
 
 _SCALES = 2
 """The unit itself, and its surroundings."""
-
-
-class Rows:
-    """Some rows of documents, which a kernel finds without a look at each."""
-
-    __slots__ = ("most", "values")
-
-    def __init__(self, values: NDArray[Any]) -> None:
-        self.values = numbers_of(values)
-        if int(self.values.min(initial=0)) < 0:
-            raise ValueError("no row is negative")
-        self.most = int(self.values.max(initial=-1))
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-
-class _Room:
-    """Memory that kernels of one question work in; what has to be 0 is left so."""
-
-    def __init__(self, documents: int, blocks: int) -> None:
-        self.worth, self.seen, self.counts = np.zeros(blocks), np.zeros(blocks, np.int32), np.zeros(documents, np.int64)
-        self.is_called, self.known = np.zeros(documents, np.uint8), np.empty(documents, np.int64)
-        self._arrays: dict[str, NDArray[Any]] = {}
-
-    def array(self, name: str, shape: tuple[int, ...], dtype: type[Any]) -> NDArray[Any]:
-        """An array of any numbers, which stays until it is asked for again: fresh memory takes time."""
-        size = prod(shape)
-        kept = self._arrays.get(name)
-        if kept is None or len(kept) < size:
-            kept = self._arrays[name] = np.empty(size + size // 4, dtype)
-        return kept[:size].reshape(shape)
-
-    def let_go(self) -> None:
-        """Keep no array that only a large question needs."""
-        self._arrays = {name: kept for name, kept in self._arrays.items() if kept.nbytes <= _MOST_KEPT}
+_MILLION = 1_000_000
 
 
 class ChosenUnits(NamedTuple):
     """The units that a question is asked of, ascending, and where they lie (`UnitGrid.placed`)."""
 
     units: Numbers
-    placed: Numbers  # seven rows
+    placed: tuple[Numbers, ...]  # seven columns
     bounds: list[int]  # of the units of each segment
 
 
 class CorpusPlaces:
-    """Where everything of a corpus lies that a question is asked of, as one structure that kernels are given.
+    """Where everything of a corpus lies that a question is asked of, checked once.
 
     Extents begin at `bases`, segment by segment, and belong to `rows`; blocks begin at `block_starts`, and have the row
     and the first unit that `block_rows` and `block_firsts` say. `records` says of each row whether it is made of
-    records. All of it is checked once, when it is made.
+    records.
     """
 
     def __init__(
@@ -88,98 +44,50 @@ class CorpusPlaces:
         records: NDArray[np.bool_],
         grid: UnitGrid,
     ) -> None:
-        block_rows, block_firsts = np.ascontiguousarray(block_rows, np.int32), numbers_of(block_firsts)
-        records, self.documents, self.blocks = np.ascontiguousarray(records, np.bool_), len(records), len(block_rows)
-        self.segments = len(bases)
+        self.documents, self.blocks, self.segments = len(records), len(block_rows), len(bases)
         if len(rows) != len(bases) or bases.sizes != rows.sizes or len(block_starts) != len(bases):
             raise ValueError("every segment needs its extents, every extent its row, and every segment its blocks")
         if len(block_firsts) != self.blocks or block_starts.total != self.blocks or grid.segments != len(bases):
             raise ValueError("every block needs its row and its first unit")
-        for each in (*rows, block_rows, grid.rows):
-            if len(each) and not 0 <= int(each.min()) <= int(each.max()) < self.documents:
+        for column in (*rows, block_rows, grid.rows):
+            if len(column) and not 0 <= int(column.min()) <= int(column.max()) < self.documents:
                 raise ValueError(f"there are {self.documents} rows")
-        if self.blocks and (
-            block_firsts[0] != 0 or (np.diff(block_firsts) <= 0).any() or block_firsts[-1] >= len(grid)
-        ):
+        edges = np.append(block_firsts, len(grid))
+        if self.blocks and (edges[0] != 0 or (np.diff(edges) <= 0).any()):
             raise ValueError("blocks must ascend from the first unit on")
-        sizes = np.array(block_starts.sizes, np.int64)
-        self.units, self.widest = len(grid), int(np.diff(block_firsts, append=len(grid)).max(initial=0))
-        self._extents = (bases, rows)
-        self._kept = (block_starts, grid)
-        self.records = records
-        self.struct = struct(
-            "corpus",
-            segments=len(bases),
-            bases=bases.struct,
-            rows=rows.struct,
-            block_starts=block_starts.struct,
-            block_numbers=np.cumsum(sizes) - sizes,
-            blocks=self.blocks,
-            block_rows=block_rows,
-            block_firsts=block_firsts,
-            units=len(grid),
-            records=records,
-            grid=grid.struct,
-        )
-        self._rooms: list[_Room] = []
-
-    def room(self) -> _Room:
-        """Memory to work in: that of an earlier question, if nobody else works there."""
-        try:
-            return self._rooms.pop()
-        except IndexError:
-            return _Room(self.documents, self.blocks)
-
-    def leave(self, room: _Room) -> None:
-        """Give it back, as it was found."""
-        room.let_go()
-        self._rooms.append(room)
-
-    def counted(self, positions: Columns) -> dict[str, object]:
-        """The rows that have many positions, and how often they have them; nothing where these are few."""
-        if not is_common(positions, self.documents):
-            return {}
-        bases, rows = self._extents
-        if positions.counted is None or positions.counted[0] is not bases:
-            counted = CountedRows(bases, rows, count=self.documents)
-            counted.add(positions, weight=1)
-            assert positions.counted is not None
-        _, known, times = positions.counted
-        return {"rows": known, "times": times, "row_count": len(known)}
+        self.bases, self.rows, self.block_starts, self.grid = bases, rows, block_starts, grid
+        self.block_rows, self.block_edges, self.records = block_rows, edges, records
+        self.block_numbers = Columns.cut(np.arange(self.blocks, dtype=np.int32), np.array(block_starts.sizes, np.int64))
 
 
 class AskedWords:
     """Words with their places in a corpus: of each word weights in thousandths with positions, segment by segment.
 
     No position is in two groups of a word, and the first ones count most. `called` are the documents whose names have
-    each word. What kernels make of them stands in memory that the next question uses once these are `close`d, but for
-    what is said to stay.
+    each word.
     """
 
     def __init__(
-        self, corpus: CorpusPlaces, words: Sequence[Sequence[tuple[int, Columns]]], called: Sequence[Rows]
+        self, corpus: CorpusPlaces, words: Sequence[Sequence[tuple[int, Columns]]], called: Sequence[Numbers]
     ) -> None:
-        self.corpus, self._kept, self.room = corpus, (words, called), corpus.room()
-        if len(called) != len(words) or max((each.most for each in called), default=-1) >= corpus.documents:
+        self.corpus, self.groups, self.called = corpus, words, called
+        if len(called) != len(words) or any(
+            len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < corpus.documents for rows in called
+        ):
             raise ValueError(f"every word needs the documents that it calls, of {corpus.documents}")
-        fields, self._groups = [], []
-        for groups, documents in zip(words, called, strict=True):
-            rows = []
-            for weight, places in groups:
-                if len(places) != corpus.segments or weight < 0:
-                    raise ValueError("every segment needs its positions, and these a weight from 0 on")
-                rows.append({"positions": places.struct, "weight": weight, **corpus.counted(places)})
-            self._groups.append({"groups": structs("group", rows), "group_count": len(rows)})
-            fields.append({**self._groups[-1], "called": documents.values, "called_count": len(documents.values)})
-        self.totals = [sum(places.total for _, places in word) for word in words]
-        self.struct = structs("word", fields)
+        if any(len(places) != corpus.segments or weight < 0 for groups in words for weight, places in groups):
+            raise ValueError("every segment needs its positions, and these a weight from 0 on")
 
     def __len__(self) -> int:
-        return len(self.totals)
+        return len(self.groups)
 
-    def close(self) -> None:
-        """Let the next question work in the memory of this one."""
-        self.corpus.leave(self.room)
+    def document_counts(self, word: int, *, name: int) -> Numbers:
+        """How much each document has of a word: its positions by their weights, and `name` where it is called so."""
+        counted = CountedRows(self.corpus.bases, self.corpus.rows, count=self.corpus.documents)
+        for weight, places in self.groups[word]:
+            counted.add(places, weight=weight)
+        np.add.at(counted.counts, self.called[word], name)
+        return counted.counts
 
     def choose(
         self,
@@ -199,49 +107,45 @@ class AskedWords:
         that a word without places has. A block counts by these, the best one's being one, and by `document` times what
         its document is worth. No more than one in `of_records` are of records while others have anything; 0 for any.
         """
-        corpus, words = self.corpus, [word for word, _ in ordered]
-        if len(documents) != corpus.documents or documents.dtype != np.float64 or most < 1 or reach < 0:
-            raise ValueError("every document needs its worth, and at least one block is chosen")
-        if allowed is not None and (len(allowed) != corpus.documents or allowed.dtype != np.bool_):
-            raise ValueError("of every document it must be said whether it is allowed")
-        if any(not gain >= 0.0 for _, gain in ordered):
-            raise ValueError("a word adds something to a block, or nothing")
-        if any(len(each) and not 0 <= int(each.min()) <= int(each.max()) < corpus.blocks for each in named.values()):
-            raise ValueError(f"there are {corpus.blocks} blocks")
-        room = self.room
-        gains: list[dict[str, Field]] = []
+        corpus, worth = self.corpus, np.zeros(self.corpus.blocks)
         for word, gain in ordered:
-            blocks = numbers_of(named[word]) if word in named else None
-            gains.append({"gain": gain})
-            gains[-1] |= self._groups[word] if blocks is None else {"blocks": blocks, "block_count": len(blocks)}
-        allowed = None if allowed is None else np.ascontiguousarray(allowed)
-        positions = sum(len(named[word]) if word in named else self.totals[word] for word in words)
-        most_touched = min(positions, corpus.blocks)
-        asked = struct(
-            "narrowing",
-            words=len(words),
-            gains=structs("gain", gains),
-            allowed=allowed,
-            documents=documents,
-            document=document,
-            most=most,
-            of_records=of_records,
-            touched=most_touched,
-            reach=reach,
-        )
-        touched = room.array("touched", (4 * most_touched + 2 * most,), np.int64)
-        limit = min(min(most, corpus.blocks) * (corpus.widest + 2 * reach), corpus.units)
-        units, placed = room.array("units", (limit,), np.int64), room.array("placed", (7 * limit,), np.int64)
-        bounds = np.empty(corpus.segments + 1, np.int64)
-        rooms = (*pointers(room.worth, room.seen, touched, units), limit, pointer(placed), pointer(bounds))
-        made = library().choose_units(corpus.struct, asked, *rooms)
-        if made < 0:
-            raise ValueError("there are no such units")
-        return ChosenUnits(units[:made], placed[: 7 * made].reshape(7, made), bounds.tolist())
+            worth[named[word] if word in named else self._blocks_with(word)] += gain
+        blocks = np.flatnonzero(worth)
+        blocks = blocks if allowed is None else blocks[allowed[corpus.block_rows[blocks]]]
+        if len(blocks) > most:
+            rows = corpus.block_rows[blocks]
+            ranks = _millionths(worth[blocks] / worth.max() + document * documents[rows])
+            best, is_record = self._best(blocks, ranks, most), corpus.records[rows]
+            others = int(np.count_nonzero(~is_record))
+            room = max(most // of_records, most - others) if of_records else most
+            if np.count_nonzero(corpus.records[corpus.block_rows[best]]) > room:
+                parts = ((is_record, room), (~is_record, most - room))
+                best = np.concatenate([self._best(blocks[part], ranks[part], count) for part, count in parts])
+            blocks = np.sort(best)
+        units = corpus.grid.between(corpus.block_edges[blocks], corpus.block_edges[blocks + 1] - 1, reach=reach)
+        bounds = units.searchsorted([*corpus.grid.begins, len(corpus.grid)]).tolist()
+        return ChosenUnits(units, corpus.grid.placed(units), bounds)
+
+    def _blocks_with(self, word: int) -> NDArray[np.bool_]:
+        """Which blocks have a word."""
+        counted = CountedRows(self.corpus.block_starts, self.corpus.block_numbers, count=self.corpus.blocks)
+        for _, places in self.groups[word]:
+            counted.add(places, weight=1)
+        return counted.counts > 0
+
+    def _best(self, blocks: Numbers, ranks: Numbers, most: int) -> Numbers:
+        """The best so many of some blocks; of equal ones those that come first by path and place."""
+        if most >= len(blocks):
+            return blocks
+        least = np.partition(ranks, -most)[-most] if most else np.iinfo(np.int64).max
+        above, equal = blocks[ranks > least], blocks[ranks == least]
+        placed = self.corpus.grid.placed(self.corpus.block_edges[equal])
+        order = np.lexsort((placed.offsets, placed.rows))
+        return np.concatenate((above, equal[order[: most - len(above)]]))
 
 
 class WordsInUnits:
-    """How often words count in some units, and what is told of them above these, in thousandths: a row for each word.
+    """How often words count in some units, and what headings above these add, in thousandths: a row for each word.
 
     A word counts `heading` in every unit under a heading that has it.
     """
@@ -255,50 +159,22 @@ class WordsInUnits:
         deepest: int,
         heading: int,
     ) -> None:
-        corpus = words.corpus
-        if len(trees) != corpus.segments or deepest < 1:
+        if len(trees) != words.corpus.segments or deepest < 1:
             raise ValueError("every segment needs its headings, or none")
-        self._words, self._trees = words, structs("tree", [{} if each is None else each.fields for each in trees])
-        units = len(chosen.units)
-        _, starts, ends, rows, _, firsts, lasts = chosen.placed
-        self._starts, self._lasts, self._firsts, self._rows = starts, lasts, firsts, rows
-        self._sizes = ends - starts
-        bounds = np.array(chosen.bounds, np.int64)
-        heads = [0 if each is None else len(each.starts) for each in trees]
-        most = sum(
-            min(some, (high - low) * deepest) for some, (low, high) in zip(heads, pairwise(chosen.bounds), strict=True)
-        )
-        width = max(heads, default=0) // 64 + 1
-        bits, ranks = np.zeros(width, np.uint64), np.empty(width, np.int64)
-        room = words.room
-        chains, owners = room.array("chains", (units, deepest), np.int32), room.array("owners", (units,), np.int32)
-        told, lines = room.array("told", (units,), np.uint8), room.array("lines", (3, most), np.int64)
-        used = np.empty(corpus.segments + 1, np.int64)
-        self._units = struct(
-            "candidates",
-            count=units,
-            starts=starts,
-            ends=ends,
-            rows=rows,
-            lasts=lasts,
-            bounds=bounds,
-            deepest=deepest,
-            bits=bits,
-            ranks=ranks,
-            owners=owners,
-            chains=chains,
-            told=told,
-            head_starts=lines[0],
-            head_ends=lines[1],
-            used=used,
-        )
-        self.counts, self.told = room.array("counts", (2, len(words), units), np.int64)
-        self.counts.fill(0)
-        self.told.fill(0)
-        self.has = np.empty((len(words), units), np.bool_)  # this stays
-        made = (lines[2], self.counts, self.told, self.has)
-        asked = (corpus.struct, self._trees, self._units, words.struct, len(words), heading)
-        library().count_words(*asked, *pointers(*made))
+        self._words, self._chosen, self._trees = words, chosen, trees
+        _, self._starts, self._ends, self._rows, _, _, self._lasts = chosen.placed
+        self.counts, self.told = np.zeros((2, len(words), len(chosen.units)), np.int64)
+        stretches = pointers(self._starts, self._ends, np.array(chosen.bounds, np.int64))
+        for counts, groups in zip(self.counts, words.groups, strict=True):
+            for weight, places in groups:
+                library().count_inside(places.struct, len(places), *stretches, weight, pointer(counts))
+        for number, (first, last) in enumerate(pairwise(chosen.bounds)):
+            tree, part = trees[number], slice(first, last)
+            if tree is not None and first < last:
+                above = _HeadingsAbove(tree, self._starts[part], self._ends[part], deepest=deepest)
+                for told, groups in zip(self.told, words.groups, strict=True):
+                    told[part] = heading * above.have([places[number] for _, places in groups])
+        self.has = self.counts > 0
 
     def defining(self, wanted: Sequence[bool], anywhere: Sequence[bool]) -> Numbers:
         """Where words may be defined, by the places that count most: those that `wanted` names.
@@ -306,17 +182,21 @@ class WordsInUnits:
         In headings, and of words that `anywhere` names everywhere. Four rows: the word, the place, its unit, and the
         heading of its segment, -1 for none; the places of a word stand together and ascend in each segment.
         """
-        words = self._words
+        words, found = self._words, [np.empty((4, 0), np.int64)]
         if not len(wanted) == len(anywhere) == len(words):
             raise ValueError("of every word it must be said whether and where it may be defined")
-        chosen = [words.struct + word if is_wanted else null() for word, is_wanted in enumerate(wanted)]
-        names, most, made = np.array([*anywhere, False], np.uint8), 0, _AT_FIRST
-        given = (words.corpus.struct, self._trees, self._units, kernels().types.new("word *[]", chosen))
-        while made > most:
-            most = made
-            found = np.empty((4, most), np.int64)
-            made = library().find_defining(*given, pointer(names), len(words), pointer(found), most)
-        return found[:, :made]
+        for word in [word for word in range(len(words)) if wanted[word] and words.groups[word]]:
+            places = words.groups[word][0][1]
+            for number, (first, last) in enumerate(pairwise(self._chosen.bounds)):
+                tree = self._trees[number]
+                if tree is None and not anywhere[word]:
+                    continue
+                inside, units = _inside(places[number], self._starts[first:last], self._ends[first:last])
+                heads = np.full(len(inside), -1) if tree is None else tree.at(inside)
+                kept = np.flatnonzero((heads >= 0) | anywhere[word])
+                rows = [np.full(len(inside), word), inside, units + first, heads]
+                found.append(np.array(rows, np.int64)[:, kept])
+        return np.concatenate(found, axis=1)
 
     def scales(
         self,
@@ -337,47 +217,70 @@ class WordsInUnits:
         what the unit, its document and its surroundings count; `covering` what words are worth where the
         question is covered. So many are the `best`, and those that are worth as much.
         """
-        words, (_, units) = self._words, self.counts.shape
-        if (
-            not len(worths) == len(reaches) == len(unit_bytes) == _SCALES
-            or min(reaches) < 0
-            or len(shares) != _SCALES + 1
-        ):
+        words, units = self.counts.shape
+        if not len(worths) == len(reaches) == len(unit_bytes) == _SCALES or min(reaches) < 0:
             raise ValueError(f"there are {_SCALES} scales, which reach from 0 on")
-        if any(len(each) != len(words) for each in (*worths, covering)):
-            raise ValueError(f"{len(words)} words need as many worths")
-        if len(documents) != words.corpus.documents or documents.dtype != np.float64:
+        if any(len(column) != words for column in (*worths, covering)):
+            raise ValueError(f"{words} words need as many worths")
+        if len(documents) != self._words.corpus.documents:
             raise ValueError("every document needs its worth")
-        scales = [
-            {"reach": reach, "bytes": size, "worths": pointer(np.array(worth, np.float64))}
-            for reach, size, worth in zip(reaches, unit_bytes, worths, strict=True)
-        ]
+        covered, scores = np.zeros(units), np.zeros((_SCALES, units))
+        sums, damped, roots = np.empty(units, np.int64), np.empty(units), np.empty(units)
+        for scale, (worth, reach, size) in enumerate(zip(worths, reaches, unit_bytes, strict=True)):
+            asked = struct(
+                "weighing",
+                words=words,
+                units=units,
+                counts=self.counts,
+                told=self.told,
+                lasts=self._lasts,
+                sizes=self._ends - self._starts,
+                reach=reach,
+                unit_bytes=size,
+                worths=np.array(worth, np.float64),
+                covering=np.array(covering, np.float64),
+                k1=saturation,
+                b=length,
+            )
+            covered.fill(0)
+            library().weigh_scale(asked, *pointers(sums, damped, roots, covered, scores[scale]))
+        own, near = map(_to_one, scores)
         unit_share, document_share, near_share = shares
-        asked = struct(
-            "weighing",
-            words=len(words),
-            units=units,
-            counts=self.counts,
-            told=self.told,
-            lasts=self._lasts,
-            sizes=self._sizes,
-            rows=self._rows,
-            documents=documents,
-            records=words.corpus.records,
-            scales=scales,
-            covering=np.array(covering, np.float64),
-            k1=saturation,
-            b=length,
-            unit_share=unit_share,
-            document_share=document_share,
-            near_share=near_share,
-        )
-        kept, most = words.room, np.empty(1)
-        has, room = kept.array("has", (len(words), units), np.uint8), kept.array("room", (4 * units,), np.int64)
-        made, found = kept.array("scales", (_SCALES + 1, units), np.float64), kept.array("best", (units,), np.int64)
-        rooms = pointers(has, room, made, made[_SCALES:], found, most)
-        count = library().weigh_scales(asked, best, *rooms)
-        return ScaledUnits(made[0], made[1], made[2], found[:count], float(most[0]))
+        is_record = self._words.corpus.records[self._rows]
+        lexical = unit_share * own + document_share * np.where(is_record, own, documents[self._rows])
+        lexical = lexical + near_share * np.where(is_record, own, near)
+        ranks = _millionths(lexical)
+        least = max(int(np.partition(ranks, -best)[-best]), 1) if units > best > 0 else 1
+        return ScaledUnits(own, near, lexical, np.flatnonzero(ranks >= least), float(covered.max(initial=0.0)))
+
+
+class _HeadingsAbove:
+    """The headings above the units of a segment: neighbouring units mostly have one chain of them."""
+
+    def __init__(self, tree: HeadingTree, begins: Numbers, ends: Numbers, *, deepest: int) -> None:
+        nearest, self._owners = np.unique(tree.above(begins, ends), return_inverse=True)
+        parents, chains = np.append(tree.parents, len(tree.parents)), [nearest]
+        for _ in range(deepest - 1):
+            chains.append(parents[chains[-1]])
+        heads, numbers = np.unique(np.array(chains), return_inverse=True)
+        self._chains, heads = numbers.reshape(deepest, -1), heads[heads < len(tree.starts)]
+        self._starts, self._ends = tree.starts[heads], tree.ends[heads]
+
+    def have(self, groups: Sequence[NDArray[np.int32]]) -> NDArray[np.bool_]:
+        """Whether each unit stands under a heading with any of some positions."""
+        marks = np.zeros(len(self._starts) + 1, np.bool_)  # the last stands for no heading
+        for places in groups:
+            marks[:-1] |= places.searchsorted(self._ends) > places.searchsorted(self._starts)
+        chains: NDArray[np.bool_] = np.logical_or.reduce(marks[self._chains], axis=0)
+        return chains[self._owners]
+
+
+def _inside(places: NDArray[np.int32], starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
+    """The positions that lie in some ascending stretches, and in which one each does."""
+    firsts = places.searchsorted(starts)
+    counts = places.searchsorted(ends) - firsts
+    shifts = np.repeat(firsts - (np.cumsum(counts) - counts), counts)
+    return numbers_of(places[shifts + np.arange(len(shifts))]), np.repeat(np.arange(len(starts)), counts)
 
 
 class ScaledUnits(NamedTuple):
@@ -406,25 +309,21 @@ class WeighedDocuments:
     """
 
     def __init__(self, words: AskedWords, *, name: int, sizes: Reals, saturation: float, length: float) -> None:
-        if sizes.dtype != np.float64 or len(sizes) != words.corpus.documents or name < 0:
-            raise ValueError("every document needs its size, and a name counts from 0 on")
         self._words, self._name, self.scores = words, name, np.zeros(words.corpus.documents)
         self._sizes, self._saturation, self._length = sizes, saturation, length
-        self._made = 0
+        self._rows = self._counts = np.zeros(0, np.int64)
 
     def count(self, word: int) -> int:
         """How many documents have a word, which is counted in each of them."""
-        words, room = self._words, self._words.room
-        asked = (words.corpus.struct, words.struct + word, self._name)
-        self._made = int(library().count_documents(*asked, pointer(room.counts), pointer(room.known)))
-        return self._made
+        counts = self._words.document_counts(word, name=self._name)
+        self._rows = np.flatnonzero(counts)
+        self._counts = counts[self._rows]
+        return len(self._rows)
 
     def weigh(self, worth: float) -> None:
         """Let the word that was counted last be worth so much."""
-        room = self._words.room
-        counted = (pointer(room.known), self._made, pointer(room.counts), pointer(self._sizes))
-        library().weigh_rows(*counted, worth, self._saturation, self._length, pointer(self.scores))
-        self._made = 0
+        times, damp = self._counts / 1000.0, 1 - self._length + self._length * self._sizes[self._rows]
+        self.scores[self._rows] += worth * (times * (self._saturation + 1) / (times + self._saturation * damp))
 
 
 class _SettledUnits(NamedTuple):
@@ -451,58 +350,36 @@ def settle_units(
     A document is worth what it is as a whole, and its best unit; `favour` says how many thousandths each counts,
     `allowed` whether it is shown.
     """
-    corpus, room, units = words.corpus, words.room, len(chosen.units)
-    for each in signals:
-        if each.values.dtype != np.float64 or each.values.shape != (corpus.documents if each.by_row else units,):
-            raise ValueError("a signal says something of every unit, or of every document")
-    if len(lexical) != units or len(documents) != corpus.documents:
-        raise ValueError("every unit and every document needs its worth")
-    for some in (favour, allowed):
-        if some is not None and len(some) != corpus.documents:
-            raise ValueError("every document needs its favour")
-    values = [np.ascontiguousarray(each.values) for each in signals]
-    added = [
-        {"values": own, "share": each.share, "by_row": each.by_row} for own, each in zip(values, signals, strict=True)
-    ]
-    favour = None if favour is None else numbers_of(favour)
-    allowed = None if allowed is None else np.ascontiguousarray(allowed, np.bool_)
     rows = chosen.placed[3]
-    asked = struct(
-        "settling",
-        units=units,
-        documents=corpus.documents,
-        rows=rows,
-        by_document=documents,
-        signals=len(added),
-        added=structs("added_signal", added),
-        favour=favour,
-        allowed=allowed,
-        known=known,
-    )
-    made, best = (
-        room.array("settled", (units,), np.float64),
-        room.array("best_units", (corpus.documents,), np.float64),
-    )
-    made[:] = lexical
-    scores, whole = room.array("scores", (units,), np.int64), np.empty(corpus.documents, np.int64)  # the second stays
-    library().settle_units(asked, *pointers(made, best, scores, whole))
-    return _SettledUnits(made, scores, whole)
+    for signal in signals:
+        lexical = lexical + signal.share * (signal.values[rows] if signal.by_row else signal.values)
+    lexical = lexical * known
+    total, best = lexical, np.zeros(words.corpus.documents)
+    np.maximum.at(best, rows, lexical)
+    whole = documents + _to_one(best)
+    if favour is not None:
+        total, whole = total * (favour / 1000.0)[rows], whole * (favour / 1000.0)
+    whole = whole if allowed is None else np.where(allowed, whole, 0.0)
+    return _SettledUnits(lexical, _millionths(total), _millionths(whole))
 
 
-def order_field(words: AskedWords, chosen: ChosenUnits, scores: Numbers, lexical: Reals) -> Numbers:
+def order_field(chosen: ChosenUnits, scores: Numbers, lexical: Reals) -> tuple[Numbers, ...]:
     """The units that are worth anything, the best first; equal ones by path and place.
 
-    Five rows: places among the chosen, units, documents, scores, and what words are worth in millionths. These stay.
+    Five columns: places among the chosen, units, documents, scores, and what words are worth in millionths.
     """
-    units, scores = len(chosen.units), numbers_of(scores)
-    if not len(scores) == len(lexical) == units:
-        raise ValueError(f"{units} units need as many scores")
-    if units and max(-int(scores.min()), int(scores.max())) > _MOST_SCORE:
-        raise ValueError("a score must be below 2 to the 61")
-    _, _, _, rows, offsets, _, lasts = chosen.placed
-    made, room = (
-        words.room.array(name, (size,), np.int64) for name, size in (("ordered", 5 * units), ("order", units))
-    )
-    columns = (chosen.units, rows, offsets, lasts, scores, lexical)
-    count = library().order_field(units, *pointers(*columns, room, made))
-    return made.reshape(5, units)[:, :count].copy()
+    _, _, _, rows, offsets, _, _ = chosen.placed
+    order = np.lexsort((offsets, rows, -scores))
+    order = order[scores[order] > 0]
+    return order, chosen.units[order], rows[order], scores[order], _millionths(lexical[order])
+
+
+def _to_one(scores: Reals) -> Reals:
+    """The best is worth one."""
+    most = float(scores.max(initial=0.0))
+    return scores / most if most > 0 else scores
+
+
+def _millionths(values: NDArray[Any]) -> Numbers:
+    whole: Numbers = np.rint(values * _MILLION).astype(np.int64)
+    return whole

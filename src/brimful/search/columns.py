@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers, Places, Postings, sequence
-from brimful.native.columns import Columns, CountedRows, HeadingTree, UnitGrid, is_common, leave_out
-from brimful.native.question import CorpusPlaces, Rows
+from brimful.native.columns import Columns, CountedRows, HeadingTree, UnitGrid, leave_out
+from brimful.native.question import CorpusPlaces
 from brimful.native.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.outline.cuts import merged
 from brimful.outline.records import records_in
@@ -266,9 +266,7 @@ class CorpusColumns:
         found: _WeighedPlaces | None = self._kept.get(forms)
         if found is None:
             made = self._weighed(forms)
-            sizes = [4 * placed.total for _, placed in made]
-            sizes += [16 * len(self.documents) for _, placed in made if is_common(placed, len(self.documents))]
-            found = self._kept.keep(forms, made, size=sum(sizes))
+            found = self._kept.keep(forms, made, size=sum(4 * placed.total for _, placed in made))
         return found
 
     def _weighed(self, forms: tuple[Form, ...]) -> _WeighedPlaces:
@@ -520,9 +518,9 @@ class CorpusColumns:
         return lru_cache(_KEPT_TERMS)(lambda term: len(self.titles.of(term)) > 0)
 
     @cached_property
-    def titled(self) -> Callable[[tuple[bytes, ...]], Rows]:
+    def titled(self) -> Callable[[tuple[bytes, ...]], Numbers]:
         """The rows of the documents whose path or title has one of some terms (a row once for each time)."""
-        return lru_cache(_KEPT_TERMS)(lambda names: Rows(self.titles.of_all(names)))
+        return lru_cache(_KEPT_TERMS)(self.titles.of_all)
 
 
 def _plot(view: StoredSegment, first: int) -> _SegmentUnits:

@@ -217,10 +217,8 @@ def relevance(
     literal = [at for at, each in enumerate(term_hits) if each.is_literal]
     if literal:
         scores = scores + counted.has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
-    order, *ordered = order_field(words, chosen, scores, settled.lexical)
+    order, units, rows, scores, lexical = order_field(chosen, scores, settled.lexical)
     covered = _covered(columns, term_hits, scaled, lacking)
-    words.close()
-    units, rows, scores, lexical = ordered
     return Field(units, rows, scores, lexical, np.zeros_like(scores), counted.has, order, settled.documents, covered)
 
 
@@ -336,7 +334,7 @@ def _is_name(columns: CorpusColumns, term_hits: TermHits) -> bool:
 def _named(columns: CorpusColumns, term_hits: TermHits) -> Ids:
     """The first blocks of the documents that are called by a word which no text has."""
     rows = np.zeros(len(columns.documents), bool)
-    rows[columns.titled(term_hits.names).values] = True
+    rows[columns.titled(term_hits.names)] = True
     return np.flatnonzero(rows[columns.block_rows] & (columns.block_offsets == 0))
 
 
