@@ -30,16 +30,16 @@ def test_an_array_that_is_too_short_is_refused():
 def test_a_field_that_the_header_does_not_name_is_refused():
     """Structs are declared once, in the header."""
     with pytest.raises(KeyError, match="weights"):
-        struct("added_signal", weights=1)
+        struct("weighing", weights=1)
 
 
 def test_arrays_stay_while_a_struct_points_to_them():
     """And no longer."""
     values = np.array([0.25, 0.75])
-    kept, signal = weakref.ref(values), struct("added_signal", values=values, share=0.5)
+    kept, signal = weakref.ref(values), struct("weighing", worths=values, k1=0.5)
     del values
     gc.collect()
-    assert (signal[0].values[1], signal[0].share, signal[0].by_row) == (0.75, 0.5, 0)
+    assert (signal.worths[1], signal.k1, signal.words) == (0.75, 0.5, 0)
     del signal
     gc.collect()
     assert kept() is None
@@ -47,4 +47,4 @@ def test_arrays_stay_while_a_struct_points_to_them():
 
 def test_what_is_not_given_is_null():
     """A field without an array points nowhere."""
-    assert struct("settling", favour=None)[0].favour == kernels().types.NULL
+    assert struct("weighing", worths=None).worths == kernels().types.NULL

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import runpy
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -132,21 +131,13 @@ def pointers(*arrays: _Array) -> list[Pointer]:
 
 def struct(kind: str, **fields: Field) -> Pointer:
     """A struct of `kernels.h`; arrays that its fields point to stay in memory while it does. None is NULL."""
-    return structs(kind, [fields])
-
-
-def structs(kind: str, rows: Sequence[dict[str, Field]]) -> Pointer:
-    """Several structs of one kind, one after the other."""
     types = kernels().types
-    kept = [
-        {
-            name: pointer(value) if isinstance(value, np.ndarray) else value
-            for name, value in row.items()
-            if value is not None
-        }
-        for row in rows
-    ]
-    return types.gc(types.new(f"{kind}[]", kept), lambda _: kept.clear())
+    kept = {
+        name: pointer(value) if isinstance(value, np.ndarray) else value
+        for name, value in fields.items()
+        if value is not None
+    }
+    return types.gc(types.new(f"{kind} *", kept), lambda _: kept.clear())
 
 
 def null() -> Pointer:

@@ -220,8 +220,6 @@ class WordsInUnits:
         words, units = self.counts.shape
         if not len(worths) == len(reaches) == len(unit_bytes) == _SCALES or min(reaches) < 0:
             raise ValueError(f"there are {_SCALES} scales, which reach from 0 on")
-        if any(len(column) != words for column in (*worths, covering)):
-            raise ValueError(f"{words} words need as many worths")
         if len(documents) != self._words.corpus.documents:
             raise ValueError("every document needs its worth")
         covered, scores = np.zeros(units), np.zeros((_SCALES, units))
@@ -237,8 +235,8 @@ class WordsInUnits:
                 sizes=self._ends - self._starts,
                 reach=reach,
                 unit_bytes=size,
-                worths=np.array(worth, np.float64),
-                covering=np.array(covering, np.float64),
+                worths=pointer(np.array(worth, np.float64), least=words),
+                covering=pointer(np.array(covering, np.float64), least=words),
                 k1=saturation,
                 b=length,
             )
