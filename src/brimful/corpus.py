@@ -188,7 +188,7 @@ class Corpus:
         """Where bytes of a converted document stand in its file (`page 3`, `#tea`); empty for plain text."""
         row = self.snapshot.row(path)
         source_map = None if row is None else self.snapshot.source_map(row.number)
-        return () if source_map is None else tuple(origin.label for origin in source_map.between(start, end))
+        return () if source_map is None else source_map.between(start, end)
 
     def cite(self, place: str) -> Window:
         """The bytes that a citation names: `notes/tea.md:12-30`, `notes/tea.md:12`, or a path alone.
@@ -368,7 +368,7 @@ class Corpus:
             read=hits.read,
             lengths=tuple(None if (row := rows[window.path]) is None else row.length for window in context.windows),
             origins=tuple(
-                tuple(origin.label for origin in maps[row.number].between(window.start, window.end))
+                maps[row.number].between(window.start, window.end)
                 if (row := rows[window.path]) is not None and row.number in maps
                 else ()
                 for window in context.windows

@@ -4,6 +4,7 @@ import io
 import json
 import sys
 import zipfile
+from itertools import pairwise
 
 import pytest
 
@@ -33,10 +34,9 @@ def skipped(path: str, raw: bytes, **settings: int) -> Skipped:
 def labels(item: Loaded) -> list[tuple[str, str]]:
     """Each label of the map with the text from there to the next one."""
     assert item.source_map is not None
-    ends = [*item.source_map.starts[1:], len(item.content)]
+    edges = pairwise([*item.source_map.starts, len(item.content)])
     return [
-        (origin.label, item.content[origin.start : end].decode())
-        for origin, end in zip(item.source_map, ends, strict=True)
+        (label, item.content[slice(*edge)].decode()) for label, edge in zip(item.source_map.labels, edges, strict=True)
     ]
 
 

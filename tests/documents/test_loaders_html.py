@@ -50,9 +50,9 @@ def test_headings_are_the_map_back() -> None:
     (loaded,) = load("a.html", b"<h1 id=top>T</h1>x<section id=s><h2>U</h2></section><h2>V</h2>")
     assert isinstance(loaded, Loaded)
     assert loaded.source_map is not None
-    assert [origin.label for origin in loaded.source_map] == ["#top", "#s", "V"]
-    for origin, heading in zip(loaded.source_map, (b"# T", b"## U", b"## V"), strict=True):
-        assert loaded.content[origin.start :].startswith(heading)
+    assert loaded.source_map.labels == ("#top", "#s", "V")
+    for start, heading in zip(loaded.source_map.starts, (b"# T", b"## U", b"## V"), strict=True):
+        assert loaded.content[start:].startswith(heading)
 
 
 def test_a_page_may_name_its_encoding() -> None:

@@ -151,11 +151,8 @@ def test_a_chatgpt_export_gives_one_document_per_conversation() -> None:
     )
     assert (first.title, first.time, first.rule) == ("On tea", 1714557660, "chatgpt:utf-8")
     assert first.source_map is not None
-    assert [(origin.label, origin.time) for origin in first.source_map] == [
-        ("title", None),
-        ("message 1", 1714557600),
-        ("message 2", 1714557660),
-    ]
+    assert first.source_map.labels == ("title", "message 1", "message 2")
+    assert first.source_map.times == (None, 1714557600, 1714557660)
     assert second.content.decode() == "# Loop\n\nUser: and\n\nUser: round\n\n"
 
 

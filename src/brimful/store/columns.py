@@ -263,8 +263,8 @@ def read_map(raw: bytes) -> SourceMap:
 
     >>> from brimful.documents.loaders.loaded import SourceMap
     >>> packed = pack_map(SourceMap((0, 9), ("page 1", "page 2"), (None, 60)))
-    >>> read_map(unpacked(packed, most=200)).at(9).label
-    'page 2'
+    >>> read_map(unpacked(packed, most=200)).between(9, 10)
+    ('page 2',)
     """
     from brimful.documents.loaders.loaded import SourceMap
 

@@ -21,7 +21,7 @@ from typing import cast
 
 from brimful.documents.encodings import SNIFF_BYTES, Source, converted, decode, encoding_of, looks_binary
 from brimful.documents.loaders.box import boxed
-from brimful.documents.loaders.loaded import Loaded, Origin, SourceMap, check_escaped
+from brimful.documents.loaders.loaded import Loaded, SourceMap, check_escaped
 from brimful.documents.loaders.messages import conversations, load_chat, split_mailbox
 from brimful.documents.loaders.packed import unpack
 from brimful.documents.reading import LongDocument, read
@@ -30,7 +30,7 @@ from brimful.documents.skips import Refusal, Skipped, SourceSettings
 from brimful.documents.sources import Found
 from brimful.outline.kinds import kind_of
 
-__all__ = ["Loaded", "Origin", "SourceMap", "is_streamable", "load", "load_file", "streamed"]
+__all__ = ["Loaded", "SourceMap", "is_streamable", "load", "load_file", "streamed"]
 
 _Loader = tuple[str, str]  # a module of this package and its function, imported with the first file of the format
 _TEXT: _Loader = ("loaded", "load_text")

@@ -47,7 +47,7 @@ _TAG = re.compile(
     r"(?P<end>>|\Z))",
     re.DOTALL,
 )
-# A name without a value is consumed too: whoever looks for the next one does not start within it.
+# A name without a value is consumed too, so that the next match does not start within it.
 _ATTRIBUTE = re.compile(r"([^\s/>=]++)(?:\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s>]++)))?")
 _MAIN = re.compile(r"<main[\s>]", re.IGNORECASE)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)

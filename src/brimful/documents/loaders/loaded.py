@@ -13,20 +13,11 @@ from brimful.outline.kinds import Kind, kind_of
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """A place in the original file: "page 3", "cell 5", "message 12" with its time; and its first byte here."""
-
-    label: str
-    time: int | None
-    start: int
-
-
-@dataclass(frozen=True, slots=True)
 class SourceMap:
-    """The way back from canonical text to the original, sorted by the starts.
+    """The way back from canonical text to the original: places such as "page 3" or "message 12", by first byte.
 
     >>> pages = SourceMap((0, 120), ("page 1", "page 2"), (None, None))
-    >>> pages.at(119).label, pages.at(120).label
+    >>> pages.between(119, 121)
     ('page 1', 'page 2')
     """
 
@@ -34,25 +25,10 @@ class SourceMap:
     labels: tuple[str, ...] = field(repr=False)
     times: tuple[int | None, ...] = field(repr=False)
 
-    def at(self, byte: int) -> Origin | None:
-        """The origin of one byte; None before the first label."""
-        index = bisect_right(self.starts, byte) - 1
-        return self._origin(index) if index >= 0 else None
-
-    def between(self, start: int, end: int) -> list[Origin]:
-        """The origins that `[start, end)` touches, in order."""
+    def between(self, start: int, end: int) -> tuple[str, ...]:
+        """The labels that `[start, end)` touches, in order."""
         first = max(bisect_right(self.starts, start) - 1, 0)
-        last = bisect_right(self.starts, max(start, end - 1))
-        return [self._origin(index) for index in range(first, last)]
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def __iter__(self) -> Iterator[Origin]:
-        return map(self._origin, range(len(self.starts)))
-
-    def _origin(self, index: int) -> Origin:
-        return Origin(self.labels[index], self.times[index], self.starts[index])
+        return self.labels[first : bisect_right(self.starts, max(start, end - 1))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +61,13 @@ class Canon:
         self.size = 0
         self._max_bytes = max_bytes
         self._pieces: list[bytes] = []
-        self._starts: list[int] = []
-        self._labels: list[str] = []
-        self._times: list[int | None] = []
+        self._places: list[tuple[int, str, int | None]] = []  # start, label, time
 
     def label(self, label: str, *, time: int | None = None) -> None:
         """Begin a place of the original; one that stays empty is dropped."""
-        if self._starts and self._starts[-1] == self.size:
-            del self._starts[-1], self._labels[-1], self._times[-1]
-        self._starts.append(self.size)
-        self._labels.append(label)
-        self._times.append(time)
+        if self._places and self._places[-1][0] == self.size:
+            self._places.pop()
+        self._places.append((self.size, label, time))
 
     def add(self, text: str) -> None:
         """Add text; a lone surrogate is written out as its escape, as JSON writes it."""
@@ -104,18 +76,6 @@ class Canon:
         if self.size > self._max_bytes:
             raise Refusal("too_large", f"its text is longer than max_text_bytes = {self._max_bytes}")
         self._pieces.append(piece)
-
-    @property
-    def content(self) -> bytes:
-        """The text so far."""
-        return b"".join(self._pieces)
-
-    @property
-    def source_map(self) -> SourceMap | None:
-        """The labels so far; None without any."""
-        if not self._starts:
-            return None
-        return SourceMap(tuple(self._starts), tuple(self._labels), tuple(self._times))
 
     def loaded(
         self,
@@ -128,7 +88,8 @@ class Canon:
         title: str | None = None,
     ) -> Loaded:
         """The document that this text is."""
-        return Loaded(path, self.content, kind, language, rule, time, title, self.source_map)
+        source_map = SourceMap(*zip(*self._places, strict=True)) if self._places else None
+        return Loaded(path, b"".join(self._pieces), kind, language, rule, time, title, source_map)
 
 
 def fenced(text: str, *, language: str = "") -> str:
