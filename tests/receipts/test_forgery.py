@@ -14,7 +14,7 @@ from blake3 import blake3
 from brimful import Document, FormatError, Window, pack
 from brimful.engine import open as open_store
 from brimful.errors import SettingError
-from brimful.receipts import checking, sources
+from brimful.receipts import checking, rebuilding, sources
 from brimful.receipts.checking import check, check_files, check_store
 from brimful.receipts.offline import ONLY_BY_ASKING, contradictions
 from brimful.receipts.receipt import Receipt, make_receipt
@@ -144,10 +144,10 @@ def rewritten(receipt):
         content = CORPUS.get(document.path, "").encode()
         spans = [(w.start, w.end) for w in receipt.windows] + [s[1:3] for w in receipt.windows for s in w.seams]
         seen[document.path] = observe(document.path, [content], spans)
-    windows = sources._windows(receipt, seen, as_they_are=True)[0]
+    windows = rebuilding._windows(receipt, seen)[0]
     if len(windows) != len(receipt.windows):
         return None
-    return "".join(fragment.text for _, fragment in sources._written(receipt, windows))
+    return "".join(fragment.text for _, fragment in rebuilding._written(receipt, windows))
 
 
 def places(shape, at=()):

@@ -12,11 +12,13 @@ whether that root is the right one is for the store, or the reader's own record 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from brimful.assembly.pack import parse
 from brimful.documents.skips import Refusal
-from brimful.errors import DocumentError, StoreError
+from brimful.errors import DocumentError, FormatError, StoreError
 from brimful.receipts.offline import (
     ONLY_BY_ASKING,
     UNVOUCHED,
@@ -27,8 +29,9 @@ from brimful.receipts.offline import (
     compared_again,
     contradictions,
 )
+from brimful.receipts.rebuilding import rebuild
 from brimful.receipts.receipt import CitedDigest, CitedDocument, Receipt, hash_of, most_shown
-from brimful.receipts.sources import Files, Seen, Source, first_differences, observe, rebuild, stored
+from brimful.receipts.sources import Files, ObservedDocument, Source, observe, stored
 from brimful.store.snapshot import StoredSnapshot
 
 __all__ = [
@@ -47,12 +50,12 @@ def check_store(receipt: Receipt, snapshot: StoredSnapshot, *, text: str | None 
     Where the store's state is another one, that is named, and each document is still checked by itself.
     """
     comparison = _Comparison(receipt, text, partial(stored, snapshot))
-    found = comparison.run(source="the store", gone="the document is not in the store", not_checked=())
+    findings = comparison.run(source="the store", gone="the document is not in the store", not_checked=())
     root = snapshot.root.hex()
     if root != receipt.state_root:
         message = f"the store's state root is {root}, the receipt's is {receipt.state_root}"
-        found.insert(0, Finding("state", None, None, None, f"{message}; cited documents: {comparison.tally()}"))
-    return found
+        findings.insert(0, Finding("state", None, None, None, f"{message}; cited documents: {comparison.tally()}"))
+    return findings
 
 
 def check_files(
@@ -73,9 +76,6 @@ def check_files(
     return comparison.run(source="the files", gone="there is no such file", not_checked=(rest,))
 
 
-# ---- documents, wherever they are
-
-
 _Cited = tuple[int, int, str, str, int | None]
 """A cited range of a document: start, end, hash, the message where the hash is another one, and the window's number."""
 
@@ -85,10 +85,10 @@ class _Comparison:
 
     def __init__(self, receipt: Receipt, text: str | None, read: Callable[[CitedDocument], Source]) -> None:
         self._receipt, self._text, self._read = receipt, text, read
-        self._found: list[Finding] = []
+        self._findings: list[Finding] = []
         self._verdicts: dict[str, str] = {}
-        self._seen: dict[str, Seen] = {}
-        self._changed: dict[int, int] = {}  # where a finding stands that says so of a window
+        self._observed: dict[str, ObservedDocument] = {}
+        self._changed: dict[int, int] = {}  # window -> its finding
         self._windows: dict[str, list[int]] = {}
         self._digests: dict[str, list[CitedDigest]] = {}
         for number, window in enumerate(receipt.windows):
@@ -98,59 +98,60 @@ class _Comparison:
 
     def run(self, *, source: str, gone: str, not_checked: Iterable[str]) -> Findings:
         """Compare everything with a source: the receipt with itself, its documents, then the text."""
-        broken = contradictions(self._receipt)
+        receipt = self._receipt
+        broken = contradictions(receipt)
         compared = ["the receipt with itself: hashes, ranges, proofs"]
-        if any(each.kind == "receipt" for each in broken):  # nothing that it says can be relied upon
+        if any(finding.kind == "receipt" for finding in broken):  # nothing that it says can be relied upon
             missing = (
                 f"all that the receipt says of documents and text: it contradicts itself, so {source} were not read"
             )
             return Findings(broken, compared=compared, not_checked=(missing, *ONLY_BY_ASKING, UNVOUCHED))
-        for document in self._receipt.documents:
+        for document in receipt.documents:
             self._compare(document, gone=gone)
-        compared.append(f"{_count(len(self._receipt.documents), 'cited document')} with {source}, each hashed whole")
+        compared.append(f"{_count(len(receipt.documents), 'cited document')} with {source}, each hashed whole")
         left = [*not_checked, *ONLY_BY_ASKING, UNVOUCHED]
-        if self._found or broken:
-            self._locate()
-            rebuilt = self._against_text() if self._text is not None else []
+        if self._findings or broken:
+            rebuilt = self._compare_old_text()
             left.insert(0, "headers, markers and tokens: the text can't be written again from what has changed")
         else:
-            rebuilt, brought = rebuild(self._receipt, self._seen, text=self._text)
-            compared += self._said()
-            if brought:
-                left.insert(0, f"the edges of {_count(brought, 'window')} that came without a document")
-        if self._receipt.digests:
-            number = _count(len(self._receipt.digests), "digest")
-            said = f"the words of {number}, which model wrote them, and which bytes each sentence came from"
-            left.insert(0, f"{said}: no source has them")
-        found = [*broken, *self._found, *rebuilt]
-        return Findings(found, compared=compared, not_checked=left, is_rebuilt=not self._receipt.digests)
+            rebuilt, without_document = rebuild(receipt, self._observed, text=self._text)
+            against = "the text, byte by byte, and its hash" if self._text is not None else "the hash of the text"
+            count = _count(len(receipt.windows), "window")
+            compared.append(f"the text of {count}, written again in the format {receipt.format!r}, with {against}")
+            compared.append(f"the tokens, counted again by {receipt.model!r}")
+            if without_document:
+                left.insert(0, f"the edges of {_count(without_document, 'window')} that came without a document")
+        if receipt.digests:
+            count = _count(len(receipt.digests), "digest")
+            words = f"the words of {count}, which model wrote them, and which bytes each sentence came from"
+            left.insert(0, f"{words}: no source has them")
+        findings = [*broken, *self._findings, *rebuilt]
+        return Findings(findings, compared=compared, not_checked=left, is_rebuilt=not receipt.digests)
 
-    def _said(self) -> Iterator[str]:
-        receipt = self._receipt
-        count = _count(len(receipt.windows), "window")
-        against = "the text, byte by byte, and its hash" if self._text is not None else "the hash of the text"
-        yield f"the text of {count}, written again in the format {receipt.format!r}, with {against}"
-        yield f"the tokens, counted again by {receipt.model!r}"
-
-    def _against_text(self) -> list[Finding]:
-        """The text where its sources have changed: its hash is all that is left."""
-        if hash_of((self._text or "").encode(errors="surrogatepass")) == self._receipt.context_hash:
+    def _compare_old_text(self) -> list[Finding]:
+        """The text where its sources have changed: its hash, and the first byte of each change."""
+        if self._text is None:
             return []
-        return [Finding("text", None, None, None, f"its hash is not {self._receipt.context_hash}")]
-
-    def _locate(self) -> None:
-        """Say where a change of cited bytes begins, if the text is at hand and tells what was there."""
-        if not self._changed or self._text is None or self._against_text():
-            return
-        for number, byte in first_differences(self._receipt, self._seen, self._text).items():
-            if (at := self._changed.get(number)) is not None:
-                was = self._found[at]
-                message = f"{was.message}; the first difference is at byte {byte}"
-                self._found[at] = Finding(was.kind, was.path, was.start, was.end, message)
+        if hash_of(self._text.encode(errors="surrogatepass")) != self._receipt.context_hash:
+            return [Finding("text", None, None, None, f"its hash is not {self._receipt.context_hash}")]
+        try:
+            shown = parse(self._text, format=self._receipt.format)
+        except FormatError:
+            return []
+        old_texts = {hash_of(window.text): window.text.encode() for window in shown}
+        for number, index in self._changed.items():
+            window, finding = self._receipt.windows[number], self._findings[index]
+            if (old := old_texts.get(window.hash)) is not None:
+                new = self._observed[window.path].read(window.start, window.end)
+                shorter = min(len(old), len(new))
+                byte = window.start + next((place for place in range(shorter) if old[place] != new[place]), shorter)
+                message = f"{finding.message}; the first difference is at byte {byte}"
+                self._findings[index] = replace(finding, message=message)
+        return []
 
     def _add(self, kind: Kind, path: str, message: str) -> None:
         """Note something about a whole document."""
-        self._found.append(Finding(kind, path, None, None, message))
+        self._findings.append(Finding(kind, path, None, None, message))
         self._verdicts[path] = kind if kind == "unchecked" else self._verdicts.get(path, "changed")
 
     def _cited(self, document: CitedDocument) -> Iterator[_Cited]:
@@ -158,11 +159,11 @@ class _Comparison:
         windows = [(number, self._receipt.windows[number]) for number in self._windows.get(document.path, ())]
         for number, window in windows:
             yield window.start, window.end, window.hash, "the cited bytes are no longer there", number
-        said = "the bytes that are shown before a window are no longer there"
-        yield from ((*seam[1:], said, None) for _, window in windows for seam in window.seams)
+        message = "the bytes that are shown before a window are no longer there"
+        yield from ((*seam[1:], message, None) for _, window in windows for seam in window.seams)
         for digest in self._digests.get(document.path, ()):
-            said = f"the bytes that {digest.path} condenses are no longer there"
-            yield from ((*source, said, None) for source in digest.sources)
+            message = f"the bytes that {digest.path} condenses are no longer there"
+            yield from ((*source, message, None) for source in digest.sources)
 
     def _compare(self, document: CitedDocument, *, gone: str) -> None:
         """Note what of a document is not as cited."""
@@ -171,49 +172,52 @@ class _Comparison:
             if source.time != document.time:
                 message = f"its time was {document.time} and is {source.time} (seconds since 1970)"
                 self._add("time", document.path, message)
-            seen = observe(document.path, source.blocks, [(start, end) for start, end, *_ in self._cited(document)])
+            observed = observe(document.path, source.blocks, [(start, end) for start, end, *_ in self._cited(document)])
         except FileNotFoundError:
-            self._found.append(Finding("gone", document.path, None, None, gone))
+            self._findings.append(Finding("gone", document.path, None, None, gone))
             self._verdicts[document.path] = "gone"
         except Refusal as refusal:
             self._add("unchecked", document.path, refusal.detail)
         except StoreError as error:
             self._add("unchecked", document.path, f"the store can't read it: {error}")
         else:
-            self._compare_bytes(document, seen)
-            self._compare_facts(document, source, seen)
+            self._compare_bytes(document, observed)
+            self._compare_facts(document, source, observed)
 
-    def _compare_bytes(self, document: CitedDocument, seen: Seen) -> None:
+    def _compare_bytes(self, document: CitedDocument, observed: ObservedDocument) -> None:
         cited = list(self._cited(document))
-        shown = sum(max(min(end, seen.length) - start, 0) for start, end, *_ in cited)
+        shown = sum(max(min(end, observed.length) - start, 0) for start, end, *_ in cited)
         windows = len(self._windows.get(document.path, ()))
-        if seen.length != document.length and shown > most_shown(seen.length, windows):
-            self._add("changed", document.path, f"it has other bytes than it had ({_difference(document, seen)})")
+        if observed.length != document.length and shown > most_shown(observed.length, windows):
+            self._add("changed", document.path, f"it has other bytes than it had ({_difference(document, observed)})")
             return
-        self._seen[document.path] = seen
-        changed = dict.fromkeys(each for each in cited if hash_of(seen.read(*each[:2])) != each[2])
+        self._observed[document.path] = observed
+        changed = dict.fromkeys(span for span in cited if hash_of(observed.read(*span[:2])) != span[2])
         for start, end, _, message, window in changed:
             if window is not None:
-                self._changed[window] = len(self._found)
-            self._found.append(Finding("changed", document.path, start, end, message))
-        same = (seen.content_hash, seen.id, seen.length) == (document.content_hash, document.id, document.length)
-        if not same and not changed:
+                self._changed[window] = len(self._findings)
+            self._findings.append(Finding("changed", document.path, start, end, message))
+        is_equal = (observed.content_hash, observed.id, observed.length) == (
+            document.content_hash,
+            document.id,
+            document.length,
+        )
+        if not is_equal and not changed:
             message = (
-                f"the cited bytes are there, but the document has changed elsewhere ({_difference(document, seen)})"
+                f"the cited bytes are there, but the document has changed elsewhere ({_difference(document, observed)})"
             )
-            self._found.append(Finding("elsewhere", document.path, None, None, message))
-        if changed or not same:
+            self._findings.append(Finding("elsewhere", document.path, None, None, message))
+        if changed or not is_equal:
             self._verdicts[document.path] = "changed"
 
-    def _compare_facts(self, document: CitedDocument, source: Source, seen: Seen) -> None:
+    def _compare_facts(self, document: CitedDocument, source: Source, observed: ObservedDocument) -> None:
         """Note where a document was read by another rule, or has another language, than the receipt says."""
         if document.path in self._verdicts:
             return
-        rule, language = source.facts(document, seen)
+        rule, language = source.facts(document, observed)
         for name, was, now in (("rule", document.rule, rule), ("language", document.language, language)):
             if was != now:
-                said = f"the receipt says that its {name} is {was!r}, and it is {now!r}"
-                self._add(source.kind, document.path, said)
+                self._add(source.kind, document.path, f"the receipt says that its {name} is {was!r}, and it is {now!r}")
 
     def tally(self) -> str:
         """How many documents are as cited, and how many are not."""
@@ -228,7 +232,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _difference(document: CitedDocument, seen: Seen) -> str:
-    if seen.length != document.length:
-        return f"{document.length} bytes then, {seen.length} now"
-    return "as many bytes, another hash" if seen.content_hash != document.content_hash else "its id is another one"
+def _difference(document: CitedDocument, observed: ObservedDocument) -> str:
+    if observed.length != document.length:
+        return f"{document.length} bytes then, {observed.length} now"
+    return "as many bytes, another hash" if observed.content_hash != document.content_hash else "its id is another one"
