@@ -298,6 +298,7 @@ def test_any_changed_byte_of_a_file_is_found_and_named(made, tmp_path_factory, w
     # a line was escaped for.
     letters = chr(content[at]).isalnum() and content[at] < 128 and document.content[at : at + 1].isalnum()
     letters = letters and b"DOC" not in document.content[max(at - 2, 0) : at + 3]
+    letters = letters and receipt.format not in ("anthropic", "windows")  # which are not read back from text
     for finding in findings:
         assert finding.path == document.path
         assert finding.kind == ("changed" if windows or seam else "elsewhere")

@@ -1,1 +1,1 @@
-"""What went into a context, provable later: written, read back without trust, checked."""
+"""Records of what went into a context: written, read back without trust, checked."""

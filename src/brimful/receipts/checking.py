@@ -1,4 +1,4 @@
-"""Is everything still as a receipt says: the receipt itself, the text, the store, the files?
+"""Receipts checked: by themselves, against a store, against files.
 
     check(receipt, text=…)                  the receipt by itself, and the text by its hash: no source is read
     check_store(receipt, snapshot, text=…)  the text written again from what a store holds, and all that is said of it

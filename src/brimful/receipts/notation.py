@@ -1,4 +1,4 @@
-"""How is a frozen value written as JSON that always has the same bytes, and read back without trust?
+"""Frozen values as canonical JSON, and back without trust.
 
 A dataclass and a mapping become objects; a tuple and a NamedTuple become arrays (the latter without the Nones at its
 end). Keys are sorted, nothing is blank, no number is spelled in two ways: a whole float is written as an int.
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 def canonical(value: object) -> str:
-    """JSON with sorted keys and no blanks, the same text for the same value everywhere.
+    """JSON with sorted keys and no blanks: equal values give equal text everywhere.
 
     >>> canonical({"b": (1, 2.0), "a": "é"})
     '{"a":"é","b":[1,2]}'
@@ -88,9 +88,11 @@ def plain(value: object, *, where: str, depth: int = _DEEPEST) -> object:
 
 def written_fields(value: DataclassInstance) -> dict[str, object]:
     """The fields of a dataclass that are written down."""
-    found = {each.name: getattr(value, each.name) for each in fields(value) if not each.name.startswith("_")}
-    optional = {each.name for each in fields(value) if each.metadata == UNLESS_EMPTY}
-    return {name: item for name, item in found.items() if item or name not in optional}
+    return {
+        field.name: item
+        for field in fields(value)
+        if not field.name.startswith("_") and ((item := getattr(value, field.name)) or field.metadata != UNLESS_EMPTY)
+    }
 
 
 def parsed(text: str | bytes) -> object:
@@ -161,13 +163,14 @@ def _dataclass(kind: type, value: object, where: str) -> object:
     for name in value:
         if name not in hints:
             raise FormatError(f"{prefix}{name}: no such field in a receipt; {_AS_WRITTEN}")
-    optional = {each.name for each in fields(kind) if each.metadata == UNLESS_EMPTY}
+    optional = {field.name for field in fields(kind) if field.metadata == UNLESS_EMPTY}
     for name in hints:
         if name not in value and name not in optional:
             raise FormatError(f"{prefix}{name}: this field is missing; {_AS_WRITTEN}")
-    found = {name: _read(hint, value[name], f"{prefix}{name}") for name, hint in hints.items() if name in value}
     try:
-        return kind(**found)
+        return kind(
+            **{name: _read(hint, value[name], f"{prefix}{name}") for name, hint in hints.items() if name in value}
+        )
     except InputError as error:
         raise FormatError(f"{where or 'receipt'}: {error}") from error
 
@@ -235,8 +238,8 @@ def _short(value: object) -> str:
         return "an object" if isinstance(value, dict) else f"a list of {len(value)}"
     if _is_int(value) and abs(cast("int", value)) > _LARGEST:
         return "a number of more than 18 digits"
-    said = ascii(value)
-    return said if len(said) <= 60 else f"{said[:57]}..."
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _number(value: float, where: str) -> int | float:
@@ -254,12 +257,12 @@ def _text(value: str, where: str) -> str:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    unique = dict(pairs)
+    if len(unique) != len(pairs):
         names = Counter(name for name, _ in pairs)
-        twice = min(name for name in found if names[name] > 1)
+        twice = min(name for name in unique if names[name] > 1)
         raise FormatError(f"{_short(twice)} stands twice in one object; {_AS_WRITTEN}")
-    return found
+    return unique
 
 
 def _no_constant(name: str) -> None:

@@ -1,7 +1,7 @@
-"""Does a receipt hold together, and is a text the one that it names? Nothing but the two is needed.
+"""A receipt checked by itself, and its text by the hash.
 
-That shows little: whoever writes a receipt can make it fit itself, and any text. What shows more is to write the text
-again from its sources (`sources`), and then to ask the question again.
+This proves little: anyone can write a receipt that fits itself, and any text. Writing the text again from its sources
+(`rebuilding`) proves more, asking the question again proves the rest.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Finding:
 
 
 class Findings(list[Finding]):
-    """What is not as a receipt says; empty where all that was compared is. It names what was, and what was not."""
+    """Differences from a receipt; it also lists what was compared, and what was not."""
 
     def __init__(
         self,
@@ -85,51 +85,52 @@ class Findings(list[Finding]):
 
     @property
     def verified(self) -> bool:
-        """Whether every byte of the text was had again, from sources or by asking again, and nothing differs."""
+        """Whether the whole text was made again, from sources or by asking again, and nothing differs."""
         return not self and self._is_rebuilt
 
     def with_(self, *more: Finding, replayed: bool = False) -> Findings:
-        """These and more; asking again has compared what is listed as only shown by that."""
+        """The findings with more; asking again compares all fields that only it can."""
         compared, left = self.compared, self.not_checked
         if replayed:
             compared = (*compared, "the question, asked again: every field of the receipt")
-            left = tuple(each for each in left if each.endswith(UNVOUCHED))
+            left = tuple(part for part in left if part.endswith(UNVOUCHED))
         rebuilt = self._is_rebuilt or replayed
         return Findings([*self, *more], compared=compared, not_checked=left, is_rebuilt=rebuilt)
 
 
 def check(receipt: Receipt, *, text: str | None = None) -> Findings:
     """Check a receipt by itself and, if it is given, that the text is the one it names. Its sources are not read."""
-    found = contradictions(receipt)
+    findings = contradictions(receipt)
     compared = ["the receipt with itself: hashes, ranges, proofs"]
-    if text is not None and not found:
-        found = list(_text_findings(receipt, text))
+    if text is not None and not findings:
+        findings = list(_text_findings(receipt, text))
         compared.append("the text with the hash and the number of tokens that the receipt states")
     missing = "all that the receipt says of documents and text: no document was read"
-    return Findings(found, compared=compared, not_checked=(missing, *ONLY_BY_ASKING, UNVOUCHED))
+    return Findings(findings, compared=compared, not_checked=(missing, *ONLY_BY_ASKING, UNVOUCHED))
 
 
 def compared_again(receipt: Receipt, found: Findings, *, root: str, again: Callable[[], Context]) -> Findings:
-    """What was found, and what of a receipt differs when its question is asked again, on the same state."""
+    """Findings with the differences of a receipt whose question is asked again, on an equal state."""
     try:
         receipt.check_rules()
         if receipt.state_root != root:
             raise StoreError(f"the store's state root is {root}, the receipt's is {receipt.state_root}")
-        made = again().receipt
+        fresh = again().receipt
     except BrimfulError as error:
         return found.with_(Finding("unchecked", None, None, None, f"it can't be asked again: {error}"))
-    assert made is not None
-    return found.with_(*_replay_findings(receipt, made), replayed=True)
+    assert fresh is not None
+    return found.with_(*_replay_findings(receipt, fresh), replayed=True)
 
 
 def _replay_findings(receipt: Receipt, again: Receipt) -> list[Finding]:
-    """What a receipt says otherwise than the one that its question, asked again, gives."""
-    found = []
-    for each in fields(Receipt):
-        was, now = getattr(receipt, each.name), getattr(again, each.name)
-        if each.name not in ("id", "question", "run") and canonical([was]) != canonical([now]):
-            found.append(Finding("replay", None, None, None, f"{each.name} is {_in_short(now)}, not {_in_short(was)}"))
-    return found
+    """The fields in which a receipt differs from the one that its question gives now."""
+    findings = []
+    for field in fields(Receipt):
+        was, now = getattr(receipt, field.name), getattr(again, field.name)
+        if field.name not in ("id", "question", "run") and canonical([was]) != canonical([now]):
+            message = f"{field.name} is {_in_short(now)}, not {_in_short(was)}"
+            findings.append(Finding("replay", None, None, None, message))
+    return findings
 
 
 def _in_short(value: object) -> str:
@@ -139,7 +140,7 @@ def _in_short(value: object) -> str:
 
 
 def counter_of(receipt: Receipt) -> TokenCounter | Finding:
-    """What counts the tokens of a receipt, or why they can't be counted."""
+    """The token counter of a receipt, or the reason why its tokens can't be counted."""
     try:
         counter = tokens_for(receipt.model)
     except BrimfulError as error:
@@ -151,8 +152,7 @@ def counter_of(receipt: Receipt) -> TokenCounter | Finding:
 
 
 def _text_findings(receipt: Receipt, text: str) -> Iterator[Finding]:
-    held = text.encode(errors="surrogatepass")
-    if hash_of(held) != receipt.context_hash:
+    if hash_of(text.encode(errors="surrogatepass")) != receipt.context_hash:
         yield Finding("text", None, None, None, f"its hash is not {receipt.context_hash}")
         return
     counter = counter_of(receipt)
@@ -166,7 +166,7 @@ def _text_findings(receipt: Receipt, text: str) -> Iterator[Finding]:
 
 
 def contradictions(receipt: Receipt) -> list[Finding]:
-    """Whatever of a receipt can't be true, whichever its sources are."""
+    """Statements of a receipt that can't be true, whatever its sources are."""
     return [*_contradictions(receipt), *_proofs(receipt)]
 
 
@@ -187,7 +187,7 @@ def _contradictions(receipt: Receipt) -> Iterator[Finding]:
 
 
 def wrong(message: str, window: CitedWindow | None = None) -> Finding:
-    """What a receipt, or one of its windows, says that can't be so."""
+    """A finding about a receipt, or one of its windows, that can't be true."""
     if window is None:
         return Finding("receipt", None, None, None, message)
     return Finding("receipt", window.path, window.start, window.end, message)
@@ -220,11 +220,11 @@ def _wrong_blocks(receipt: Receipt) -> Iterator[Finding]:
     if sum(receipt.blocks) != len(receipt.windows) or not all(receipt.blocks):
         yield wrong(f"its blocks are not of {len(receipt.windows)} windows")
         return
-    at = 0
+    first = 0
     for size in receipt.blocks:
-        if len({window.path for window in receipt.windows[at : at + size]}) > 1:
-            yield wrong("windows of two documents stand under one header", receipt.windows[at])
-        at += size
+        if len({window.path for window in receipt.windows[first : first + size]}) > 1:
+            yield wrong("windows of two documents stand under one header", receipt.windows[first])
+        first += size
 
 
 def _wrong_digests(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Finding]:
@@ -240,9 +240,9 @@ def _wrong_digests(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Fin
             yield wrong(f"{digest.path} is not how a digest of {digest.source} is named")
         if length < 0 or any(not start <= end <= length for start, end, _ in digest.sources):
             yield wrong(f"the digest {digest.path} condenses bytes that {digest.source} does not have")
-        own = len(digest.text.encode())
+        digest_bytes = len(digest.text.encode())
         if any(
-            not start <= end <= own or any(number >= len(digest.sources) for number in sources)
+            not start <= end <= digest_bytes or any(number >= len(digest.sources) for number in sources)
             for start, end, sources in digest.sentences
         ):
             yield wrong(f"the digest {digest.path} has a sentence that lies outside of it or names no source")

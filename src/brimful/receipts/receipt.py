@@ -1,4 +1,4 @@
-"""What went into a context, from which state, and why did the rest not? A record that anyone can check."""
+"""The record of a context: what went in, from which state, and why the rest did not."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from brimful.store.snapshot import StoredSnapshot
 from brimful.windows.seams import Seam, SeamKind
 from brimful.windows.window import Window, goes_on_after, goes_on_before
 
-# ---- cited: What does a receipt say of each document and window that it cites or leaves out?
+# ---- its parts
 
 
 class _Sibling(NamedTuple):
-    """A hash beside the way from a document to the state root."""
+    """A hash next to the way from a document to the state root."""
 
     side: Literal["left", "right"]
     hash: Hash
@@ -144,16 +144,16 @@ class CitedDigest:
     sentences: tuple[_DigestSentence, ...] = field(repr=False)
 
 
-# ---- receipt: What went into a context, from which state, and why did the rest not? A record that anyone can check.
+# ---- the receipt
 #
-# A receipt's `id` is a hash over everything that two runs on the same state have in common. The run's own facts
-# (when, how long, by which version, at which generation) stand in `run`, outside of it (ruling 10), and so does the
-# question's text, which its hash stands for.
+# A receipt's `id` is a hash over everything that two runs on one state have in common. Facts of the run (when, how
+# long, by which version, at which generation) are in `run`, outside of the hash (ruling 10). The question's text is
+# outside too: its hash is inside.
 
 VERSION = 4
 MOST_OVERLAP = 8
-"""Windows of one document show it so many times over, at most, beside what `most_shown` allows each: so the work of a
-check grows with the documents and the receipt, not with their product."""
+"""The most often that windows of one document may show it, plus the allowances of `most_shown`: so the work of a check
+grows with the documents and the receipt, not with their product."""
 _ANY_DOCUMENT_BYTES = 1 << 16
 _ANY_WINDOW_BYTES = 1 << 14
 _OUTSIDE = ("id", "question", "run")
@@ -162,10 +162,10 @@ _UNKNOWN = Hash("0" * 64)
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The account of one context (ContextMetadata).
+    """The record of one context (ContextMetadata).
 
-    It holds none of the text but what a model wrote: `windows` say which bytes of `documents` stand there, `blocks` how
-    many of them under each header, and `format` how they are written. Whoever has the documents can write it again.
+    Of the text it holds only a model's words: `windows` name bytes of `documents`, `blocks` count the windows under
+    each header, and `format` says how they are written. Anyone with the documents can write the text again.
     """
 
     version: Natural
@@ -195,27 +195,27 @@ class Receipt:
 
     @property
     def showing(self) -> Showing:
-        """What its text tells of each window beside the window's own."""
+        """The facts of each window that its text shows."""
         return Showing(self.include_metadata, self.line_numbers)
 
     def to_json(self) -> str:
-        """One line of JSON; the same receipt has the same bytes everywhere."""
+        """One line of JSON; equal receipts have equal bytes everywhere."""
         return canonical(self)
 
     @classmethod
-    def of(cls, given: Receipt | str | bytes) -> Receipt:
+    def of(cls, receipt: Receipt | str | bytes) -> Receipt:
         """A receipt as it is, or read back."""
-        return given if isinstance(given, Receipt) else cls.from_json(given)
+        return receipt if isinstance(receipt, Receipt) else cls.from_json(receipt)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Receipt:
-        """Read a receipt back. Whatever is not one, or was changed since, is a FormatError that names the field."""
-        found = parsed(text)
-        version = found.get("version") if isinstance(found, dict) else VERSION
+        """Read a receipt back; a FormatError names the field that is missing, mistyped or changed."""
+        fields = parsed(text)
+        version = fields.get("version") if isinstance(fields, dict) else VERSION
         if isinstance(version, int) and not isinstance(version, bool) and version != VERSION:
             known = f"this program reads version {VERSION}"
             raise FormatError(f"version: {str(version)[:20]} is not known, {known}; use the program that wrote it")
-        receipt = read_as(cls, found, where="")
+        receipt = read_as(cls, fields, where="")
         if receipt.id != receipt.hashed():
             raise FormatError("id: it is not the hash of this receipt, so something in it was changed; get it again")
         if receipt.question is not None and hash_of(receipt.question) != receipt.question_hash:
@@ -230,12 +230,12 @@ class Receipt:
             )
 
     def hashed(self) -> Hash:
-        """The hash over everything but the id itself, the question's text and the run's own facts."""
+        """The hash over everything but the id itself, the question's text and the facts of the run."""
         inside = {name: value for name, value in written_fields(self).items() if name not in _OUTSIDE}
         return hash_of(canonical(inside))
 
     def without_question(self) -> Receipt:
-        """The same receipt, with the same id, that keeps only the question's hash."""
+        """This receipt with only the question's hash, under an equal id."""
         return replace(self, question=None)
 
 
@@ -299,10 +299,10 @@ def _checked(question: str) -> str:
 
 
 def _mapping(value: object, where: str) -> Mapping[str, object]:
-    found = plain(value, where=where)
-    if not isinstance(found, dict):
+    mapping = plain(value, where=where)
+    if not isinstance(mapping, dict):
         raise FormatError(f"{where} must be a mapping or a dataclass, got {type(value).__name__}")
-    return found
+    return mapping
 
 
 def _rows(context: Context, snapshot: StoredSnapshot) -> dict[str, Row]:
@@ -396,13 +396,13 @@ _Read = Callable[[int, int], bytes]
 
 
 def _check_text(context: Context, rows: Mapping[str, Row], snapshot: StoredSnapshot) -> None:
-    """Refuse a context whose text could not be written again from the snapshot's documents."""
+    """Refuse a context whose text can't be written again from the snapshot's documents."""
     digests = {each.path: each for each in context.digests}
     shown: dict[str, list[int]] = {}
     for window in context.windows:
         if window.path in digests:
-            made = digest_document(window.path, digests[window.path].document.content)
-            _check_window(window, made, read=partial(_part, made.content))
+            digest = digest_document(window.path, digests[window.path].document.content)
+            _check_window(window, digest, read=partial(_part, digest.content))
             continue
         row = rows[window.path]
         _check_window(window, row, read=_reader(row, snapshot))
@@ -419,7 +419,7 @@ def _check_text(context: Context, rows: Mapping[str, Row], snapshot: StoredSnaps
 
 
 def most_shown(length: int, windows: int) -> int:
-    """How many bytes so many windows of a document of that length may show together, their seams included."""
+    """The bytes that a number of windows may show of a document together, their seams included."""
     return MOST_OVERLAP * length + _ANY_DOCUMENT_BYTES + windows * _ANY_WINDOW_BYTES
 
 
@@ -432,14 +432,15 @@ def _reader(row: Row, snapshot: StoredSnapshot) -> _Read:
 
 
 def _check_window(window: Window, source: Row | Document, *, read: _Read) -> None:
-    """Refuse a window that its source does not have: other bytes, other edges, a seam from elsewhere."""
-    own = window.document
-    if own is not None and (own.id, own.language) != (source.id, source.language):
+    """Refuse a window with other bytes, edges or seams than its source has."""
+    document = window.document
+    if document is not None and (document.id, document.language) != (source.id, source.language):
         raise _other_bytes(window, window.start, window.end)
-    if own is not None:
-        # The window's own copy has the document's id, so that the store need not be read again.
-        read = partial(_part, own.content)
-        if (window.cut_start, window.cut_end) != (goes_on_before(own, window.start), goes_on_after(own, window.end)):
+    if document is not None:
+        # The window's copy has the document's id, so the store need not be read again.
+        read = partial(_part, document.content)
+        edges = goes_on_before(document, window.start), goes_on_after(document, window.end)
+        if (window.cut_start, window.cut_end) != edges:
             raise DocumentError(
                 f"{window.path} [{window.start}, {window.end}): its edges are marked otherwise than the document goes "
                 "on there; make it with Window.cut"
