@@ -1,11 +1,12 @@
-"""How is a context written down, and read back?"""
+"""The formats that contexts are written in and read from."""
 
 from __future__ import annotations
 
-from brimful.assembly.formats.form import WINDOWS, Block, Form, Fragment, Payload, Showing
+from brimful.assembly.formats.form import Block, Form, Fragment, Payload, Showing
 from brimful.assembly.formats.json import JSON
 from brimful.assembly.formats.markdown import MARKDOWN
 from brimful.assembly.formats.plain import ANTHROPIC, MESSAGES, PLAIN
+from brimful.assembly.formats.windows import WINDOWS
 from brimful.assembly.formats.xml import XML
 from brimful.errors import choose
 
@@ -13,7 +14,7 @@ FORMS: dict[str, Form] = {form.name: form for form in (PLAIN, MARKDOWN, XML, JSO
 
 
 def form_for(name: str) -> Form:
-    """The format of that name."""
+    """A format by its name."""
     return FORMS[choose(name, FORMS, what="format")]
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import zip_longest
 
 from brimful.assembly.formats.form import (
     Form,
     Fragment,
     Payload,
+    ReadWindow,
     Showing,
     attributes,
     edge_above,
     gap_between,
-    is_cut_above,
     read_details,
-    read_gap,
+    with_edges,
     with_escapes,
     with_numbers,
 )
@@ -26,6 +27,7 @@ from brimful.windows.window import MARKER, Window
 _SPECIAL = re.compile('["\\\\\x00-\x1f\x7f\u2028\u2029]')
 
 _UNSEEN = re.compile(f"[\x80-\x9f{INVISIBLE}]")
+_CUT_ABOVE = "[... above]"
 _DETAILS = ("bytes", "lines", "numbered", "score", "time")
 
 
@@ -38,22 +40,18 @@ def _string(text: str) -> str:
 
 
 def _name(path: str) -> str:
-    """A path as it is seen: what nobody sees is written out."""
+    """A path with its invisible characters escaped."""
     return _UNSEEN.sub(lambda match: json.dumps(match.group())[1:-1], _string(path))
 
 
-def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:
-    """The end of the object before, and this one's up to its text. Each says its own trail: programs read it too."""
+def _lead(previous: Window | None, window: Window, showing: Showing) -> list[Fragment]:
+    """The end of the previous object, and this one up to its text, always with its own trail."""
     fragments = []
-    if before is None:
+    if previous is None:
         marker = edge_above(window, showing)
-    elif window.cut_start:
-        marker = gap_between(before, window)
     else:
-        marker = ""
-    if before is not None:
-        fragments += _after(marked=before.cut_end and not window.cut_start)
-        fragments.append(Fragment(","))
+        marker = gap_between(previous, window) if window.cut_start else ""
+        fragments += [*_after(marked=previous.cut_end and not window.cut_start), Fragment(",")]
     fragments.append(
         Fragment("{" + "".join(f'"{name}":{_string(value)},' for name, value in attributes(window, showing).items()))
     )
@@ -93,26 +91,21 @@ def _read(payload: Payload) -> list[Window]:
         raise FormatError(f"not a context as JSON: {error}") from error
 
 
-def _windows(path: str, found: list[dict[str, object]]) -> list[Window]:
-    windows = []
-    for at, each in enumerate(found):
-        read = read_details({name: str(value) for name, value in each.items() if name in _DETAILS})
-        before = str(each["before"]) if "before" in each else None
-        gap = read_gap(before) if before and at else None
-        following = found[at + 1].get("before") if at + 1 < len(found) else None
-        gap_after = read_gap(str(following)) if following else None
-        seams = each.get("in", [])
+def _windows(path: str, records: list[dict[str, object]]) -> list[Window]:
+    read = []
+    markers = [_marker(records[0].get("before"))] if records else []
+    for record, following in zip_longest(records, records[1:]):
+        details = read_details({name: str(value) for name, value in record.items() if name in _DETAILS})
+        seams = record.get("in", [])
         assert isinstance(seams, list)
-        windows.append(
-            read.window(
-                path,
-                str(each["text"]),
-                cut_start=gap is not None if at else is_cut_above(read.line, before),
-                cut_end="after" in each or bool(gap_after and gap_after.cut_end),
-                seams=seams,
-            )
-        )
-    return windows
+        read.append(ReadWindow(str(record["text"]), details, seams))
+        below = _marker(following.get("before")) if following else None
+        markers.append(below or (_CUT_ABOVE if "after" in record else None))
+    return with_edges(path, read, markers)
+
+
+def _marker(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 JSON = Form(

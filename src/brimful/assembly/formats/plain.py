@@ -25,6 +25,7 @@ from brimful.assembly.formats.form import (
     Fragment,
     Payload,
     ReadDetails,
+    ReadWindow,
     Showing,
     Title,
     Trail,
@@ -32,8 +33,7 @@ from brimful.assembly.formats.form import (
     edge_above,
     gap_between,
     in_block,
-    is_cut_above,
-    lines_said,
+    lines_in_words,
     read_details,
     read_gap,
     read_name,
@@ -42,6 +42,7 @@ from brimful.assembly.formats.form import (
     safe_sign,
     title,
     trail_of,
+    with_edges,
     with_escapes,
     with_numbers,
     without_numbers,
@@ -64,7 +65,7 @@ _BEGINNINGS = (
 )
 _BEFORE_DIGITS = ("[line ", "[lines ", "[numbered line ", "[numbered lines ")
 MAP, QUESTION = "[MAP]", "[QUESTION]"
-"""What stands above a map before a context, and above a question behind it."""
+"""The lines above a map before a context, and above a question after it."""
 _WHOLE_LINES = (MARKER, NOTHING_ABOVE, MAP, QUESTION)
 
 
@@ -73,7 +74,7 @@ _HIDDEN, _BLANKS = f"(?-i:[{CONTROL}{INVISIBLE}]*)", f"(?-i:[{BLANK}]+)"
 
 
 def _seen_as(words: str) -> str:
-    """A pattern for what a reader sees as these words, whatever nobody sees stands in between."""
+    """A pattern for these words with any invisible characters inside."""
     return _HIDDEN.join(_BLANKS if sign == " " else re.escape(sign) for sign in words)
 
 
@@ -94,23 +95,20 @@ _TRAILS = ("[IN: ", "[IN| ")
 _HEADER = re.compile(r"\[DOC: ([^\n]*)\]\Z")
 
 
-# ---- writing
-
-
 def _head(path: str, first: Window, showing: Showing) -> str:
     return f"[DOC: {title(path, first, showing)}]\n"
 
 
-def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:
-    """What stands above a window: the marker of the gap or the edge, details, and its trail."""
+def _lead(previous: Window | None, window: Window, showing: Showing) -> list[Fragment]:
+    """The lines above a window: the marker of the gap or the edge, details, and its trail."""
     fragments = []
-    if before is not None:
-        fragments += _line(gap_between(before, window, lines_said(window, showing)))
+    if previous is not None:
+        fragments += _line(gap_between(previous, window, lines_in_words(window, showing)))
     if showing.metadata:
-        shown = ", ".join(f"{name} {value}" for name, value in details(window, showing).items())
-        fragments.append(Fragment(f"[SPAN: {shown}]\n"))
-    fragments += _write_trail(trail_of(before, window))
-    if before is None:
+        values = ", ".join(f"{name} {value}" for name, value in details(window, showing).items())
+        fragments.append(Fragment(f"[SPAN: {values}]\n"))
+    fragments += _write_trail(trail_of(previous, window))
+    if previous is None:
         fragments += _line(edge_above(window, showing))
     return fragments
 
@@ -129,12 +127,12 @@ def _write_trail(trail: Trail) -> list[Fragment]:
     for number, seam in enumerate(trail):
         if number:
             fragments.append(Fragment(STEP, role="seams"))
-        at = seam.start
+        start = seam.start
         for row, line in enumerate(seam.text.split("\n")):
             if row:
                 fragments.append(Fragment("]\n[IN| ", role="seams"))
-            fragments += with_escapes(line, at, _UNSAFE_IN_TRAILS, safe_sign, role="seams")
-            at += len(line.encode()) + 1
+            fragments += with_escapes(line, start, _UNSAFE_IN_TRAILS, safe_sign, role="seams")
+            start += len(line.encode()) + 1
     return [*fragments, Fragment("]\n", role="seams")]
 
 
@@ -143,18 +141,19 @@ def _body(window: Window, showing: Showing) -> list[Fragment]:
 
 
 def _write_text(text: str, start: int) -> list[Fragment]:
-    """Insert backslashes; everything else is source bytes as they are."""
+    """Source bytes, with a backslash before each line that looks like ours."""
     fragments: list[Fragment] = []
-    at, byte = 0, start
+    character, byte = 0, start
     if _may_look_ours(text):
         for match in re.finditer(_LOOKS_OURS, text):
-            if match.end() > at:
-                run = text[at : match.end()]
+            if match.end() > character:
+                run = text[character : match.end()]
                 fragments.append(Fragment(run, "source", byte, byte := byte + len(run.encode()), "content"))
-                at = match.end()
+                character = match.end()
             fragments.append(Fragment("\\", role="markers"))
-    if at < len(text):
-        fragments.append(Fragment(text[at:], "source", byte, byte + len(text[at:].encode()), "content"))
+    if character < len(text):
+        run = text[character:]
+        fragments.append(Fragment(run, "source", byte, byte + len(run.encode()), "content"))
     return fragments
 
 
@@ -163,15 +162,12 @@ def _may_look_ours(text: str) -> bool:
 
 
 def with_backslashes(text: str) -> str:
-    """A text of several lines of which none looks like ours."""
+    """A text with its look-alike lines escaped."""
     return "".join(fragment.text for fragment in _write_text(text, 0))
 
 
 def _tail(last: Window, _showing: Showing) -> list[Fragment]:
     return _line(MARKER) if last.cut_end else []
-
-
-# ---- reading
 
 
 def _read_plain(payload: Payload) -> list[Window]:
@@ -184,7 +180,7 @@ def _read_plain(payload: Payload) -> list[Window]:
     rows: list[str] = []
     in_map = payload.startswith(f"{MAP}\n")
     for number, line in enumerate(payload.split("\n"), 1):
-        if line == QUESTION:  # whatever follows is not the corpus speaking
+        if line == QUESTION:  # the question is not part of the corpus
             rows = rows[:-1] if block else rows
             rows.append("")
             break
@@ -204,69 +200,57 @@ class _Block:
 
     def __init__(self, named: Title) -> None:
         self._path = named.path
-        self._windows: list[Window] = []
-        self._read = ReadDetails(line=named.line, numbered=named.numbered)
-        self._marker: str | None = None  # above the first window
-        self._gap_cut = False  # whether the gap above a later one cuts it
+        self._details = ReadDetails(line=named.line, numbered=named.numbered)
+        self._read: list[ReadWindow] = []
+        self._markers: list[str | None] = [None]
         self._seams: list[str] = []
-        self._seams_above: list[str] = []  # of the window before
         self._text: list[str] = []
 
     def read(self, parts: Sequence[Sequence[str]]) -> list[Window]:
-        """The windows of these lines; a part begins a window of its own."""
+        """The windows of these lines; each part begins a new window."""
         for part in parts:
-            if self._text and not (part and read_gap(part[0])):
-                self._close(cut_end=False)
-            for at, line in enumerate(part):
-                self._take(line, is_last=part is parts[-1] and at == len(part) - 1)
-        if self._text:
-            self._close(cut_end=False)
-        return self._windows
+            if not (part and read_gap(part[0])):
+                self._close()
+            for number, line in enumerate(part, 1):
+                self._take(line, is_last=part is parts[-1] and number == len(part))
+        self._close()
+        return with_edges(self._path, self._read, self._markers)
 
     def _take(self, line: str, *, is_last: bool) -> None:
         if line.startswith(_TRAILS):
-            self._begin()
+            self._close()
             self._take_trail(line)
         elif line.startswith("[SPAN: "):
-            self._begin()
-            found = dict(pair.split(" ", 1) for pair in line.removeprefix("[SPAN: ").removesuffix("]").split(", "))
-            self._read = read_details(found)
-        elif not self._text and not self._windows and line in (MARKER, NOTHING_ABOVE):
-            self._marker = line
-        elif gap := read_gap(line):
-            if not (is_last and line == MARKER):
-                self._close(cut_end=gap.cut_end)
-                self._gap_cut = gap.cut_start
-                self._read = ReadDetails(line=gap.line, numbered=gap.numbered)
-            elif self._text:
-                self._close(cut_end=True)
+            self._close()
+            pairs = line.removeprefix("[SPAN: ").removesuffix("]").split(", ")
+            self._details = read_details(dict(pair.split(" ", 1) for pair in pairs))
+        elif not self._text and not self._read and line in (MARKER, NOTHING_ABOVE):
+            self._markers[0] = line
+        elif (gap := read_gap(line)) and is_last and line == MARKER:
+            self._close(marker=line)
+        elif gap:
+            self._close(marker=line)
+            self._details = ReadDetails(line=gap.line, numbered=gap.numbered)
         else:
             self._text.append(line)
 
-    def _begin(self) -> None:
-        """A line that stands above a window: the one before it, if there is one, ends here."""
-        if self._text:
-            self._close(cut_end=False)
-
     def _take_trail(self, line: str) -> None:
-        said = line[5:].removesuffix("]")
-        steps = self._seams_above if said == AS_ABOVE and not self._seams else said.split(STEP)
+        words = line[5:].removesuffix("]")
+        is_above = words == AS_ABOVE and not self._seams and self._read
+        steps = list(self._read[-1].seams) if is_above else [read_name(step) for step in words.split(STEP)]
         if line.startswith("[IN| ") and self._seams:
             steps[0] = f"{self._seams.pop()}\n{steps[0]}"
         self._seams += steps
 
-    def _close(self, *, cut_end: bool) -> None:
-        cut_start = self._gap_cut if self._windows else is_cut_above(self._read.line, self._marker)
-        line = self._read.line if self._read.numbered else None
+    def _close(self, *, marker: str | None = None) -> None:
+        """End the window that is being read, if there is one, with the marker below it."""
+        if not self._text:
+            return
+        line = self._details.line if self._details.numbered else None
         text = re.sub(_ESCAPED, r"\1", without_numbers("\n".join(self._text), line))
-        seams = [read_name(seam) for seam in self._seams]
-        plain = replace(self._read, numbered=False)
-        self._windows.append(plain.window(self._path, text, cut_start=cut_start, cut_end=cut_end, seams=seams))
-        self._seams_above, self._seams = self._seams, []
-        self._text, self._read, self._gap_cut = [], ReadDetails(), False
-
-
-# ---- payloads
+        self._read.append(ReadWindow(text, replace(self._details, numbered=False), self._seams))
+        self._markers.append(marker)
+        self._details, self._seams, self._text = ReadDetails(), [], []
 
 
 def _as_messages(_blocks: Sequence[Block], text: str, _showing: Showing) -> Payload:

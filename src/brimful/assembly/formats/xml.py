@@ -9,16 +9,16 @@ from brimful.assembly.formats.form import (
     Form,
     Fragment,
     Payload,
+    ReadWindow,
     Showing,
     attributes,
     edge_above,
     gap_between,
-    is_cut_above,
     read_details,
-    read_gap,
     read_name,
     safe_name,
     trail_of,
+    with_edges,
     with_escapes,
     with_numbers,
 )
@@ -33,12 +33,12 @@ _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 
 
 def _escape(character: str) -> str:
-    """XML has no way to say NUL; an element of our own does."""
+    """An entity, or an element of ours for characters that XML can't contain."""
     return _NAMED.get(character) or f'<c hex="{ord(character):x}"/>'
 
 
 def as_text(text: str) -> str:
-    """Any text inside of an element."""
+    """Any text, escaped for an element."""
     return _SPECIAL.sub(lambda match: _escape(match.group()), text)
 
 
@@ -46,11 +46,11 @@ def _attribute(value: object) -> str:
     return str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
-def _lead(before: Window | None, window: Window, showing: Showing) -> list[Fragment]:
-    """A line with the marker, if there is one; one with the trail; the tag."""
-    marker = edge_above(window, showing) if before is None else gap_between(before, window)
+def _lead(previous: Window | None, window: Window, showing: Showing) -> list[Fragment]:
+    """The marker, the trail and the tag of a window."""
+    marker = edge_above(window, showing) if previous is None else gap_between(previous, window)
     fragments = [Fragment(f"{marker}\n", role="markers")] if marker else []
-    trail = trail_of(before, window)
+    trail = trail_of(previous, window)
     if isinstance(trail, str):
         fragments.append(Fragment("<as-above/>\n", role="seams"))
     elif trail is not None:
@@ -78,7 +78,7 @@ def _read(payload: Payload) -> list[Window]:
         raise FormatError("expected XML text without declarations")
     if not payload:
         return []
-    from xml.etree import ElementTree as ET  # nobody who only writes needs it
+    from xml.etree import ElementTree as ET  # only reading needs it
 
     try:
         root = ET.fromstring(payload)  # noqa: S314  (no declarations, so no entities)
@@ -88,26 +88,20 @@ def _read(payload: Payload) -> list[Window]:
 
 
 def _windows(document: ET.Element) -> list[Window]:
-    """The windows of a document; what stands between two of them is a marker."""
-    windows: list[Window] = []
-    path = read_name(document.attrib["path"])
+    """The windows of a document element; the text between elements is markers."""
+    read: list[ReadWindow] = []
+    markers = [(document.text or "").strip()]
     seams: list[str] = []
-    seams_above: list[str] = []
-    marker = (document.text or "").strip() or None
     for element in document:
-        if element.tag != "window":
-            seams += [_text(element)] if element.tag == "in" else seams_above
-            continue
-        after = (element.tail or "").strip() or None
-        is_last = element is document[-1]
-        read = read_details(dict(element.attrib))
-        before_gap = read_gap(marker) if marker and windows else None
-        after_gap = read_gap(after) if after and not is_last else None
-        cut_start = bool(before_gap and before_gap.cut_start) if windows else is_cut_above(read.line, marker)
-        cut_end = after == MARKER if is_last else bool(after_gap and after_gap.cut_end)
-        windows.append(read.window(path, _text(element), cut_start=cut_start, cut_end=cut_end, seams=seams))
-        marker, seams_above, seams = after, seams, []
-    return windows
+        if element.tag == "in":
+            seams.append(_text(element))
+        elif element.tag == "as-above":
+            seams.extend(read[-1].seams)
+        else:
+            read.append(ReadWindow(_text(element), read_details(dict(element.attrib)), seams))
+            markers.append((element.tail or "").strip())
+            seams = []
+    return with_edges(read_name(document.attrib["path"]), read, markers)
 
 
 def _text(element: ET.Element) -> str:
