@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import brimful
 from brimful import Document, InputError, SpanError, Window, pack, parse
-from brimful.assembly.citing import MOST_ANSWER_BYTES, check_answer
+from brimful.assembly.citing import MAX_ANSWER_BYTES, check_answer
 from brimful.settings import FORMATS
 
 TEXT = "".join(f"Line {n} of the tea book says {n * 7} cups.\n" for n in range(1, 61))
@@ -83,7 +83,7 @@ def test_any_answer_can_be_checked(answer):
 def test_an_answer_has_a_limit():
     """More than a megabyte is refused by name."""
     with pytest.raises(InputError, match="in parts"):
-        check_answer("x" * (MOST_ANSWER_BYTES + 1), [])
+        check_answer("x" * (MAX_ANSWER_BYTES + 1), [])
 
 
 @pytest.mark.parametrize("form", FORMATS)

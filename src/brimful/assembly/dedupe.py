@@ -1,4 +1,4 @@
-"""Which windows say what a better one says already? (CFS §10, after sorting: the best copy survives)."""
+"""Windows that a better one covers (CFS §10); they are compared after sorting, so the best copy stays."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SHINGLE = 5
 """Words in a shingle: long enough that chance does not repeat one, short enough to survive an edit."""
 
 _UNSPACED_LEAD = 0xE3
-"""From here on lead bytes belong to scripts without spaces, mostly: each of their characters is a word."""
+"""The first lead byte of scripts mostly without spaces, where each character is a word."""
 
 by_order = attrgetter("order")
-"""What windows are sorted by, best first."""
+"""The sort key of windows, best first."""
 
 _MARKS = bytes(
     2 if byte >= _UNSPACED_LEAD else byte >= 0x80 or byte == ord("_") or chr(byte).isalnum() for byte in range(256)
@@ -29,7 +29,7 @@ _MARKS = bytes(
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A window that was left out, and the better one that holds its content."""
+    """An omitted window, and the better one that has its content."""
 
     window: Window
     of: Window
@@ -39,9 +39,8 @@ class Duplicate:
 def dedupe(windows: Iterable[Window], *, threshold: float = 0.8) -> tuple[Window, ...]:
     """Sort windows best first and leave out those that a better one covers.
 
-    A window is left out when its text is the same as a better one's, or when their overlap is
-    strictly above `threshold`: shared / shorter, in bytes inside one document, in five-word
-    shingles across documents.
+    A window is left out if its text equals a better one's, or if their overlap is above `threshold`: shared / shorter,
+    in bytes inside one document, in five-word shingles across documents.
 
     >>> [w.path for w in dedupe([Window("b", "same words"), Window("a", "same words", score=1.0)])]
     ['a']
@@ -52,9 +51,9 @@ def dedupe(windows: Iterable[Window], *, threshold: float = 0.8) -> tuple[Window
 def split_duplicates(
     windows: Iterable[Window], *, threshold: float = 0.8, across_only: bool = False, twins: Twins | None = None
 ) -> tuple[tuple[Window, ...], tuple[Duplicate, ...]]:
-    """What `dedupe` keeps, and what it leaves out with the reason; `across_only` compares documents alone.
+    """The windows that stay and the duplicates; `across_only` compares different documents only.
 
-    `twins` of the same threshold remember texts that were compared before.
+    `twins` of an equal threshold remember texts that were compared before.
     """
     if not 0.0 <= threshold <= 1.0:
         raise SettingError(f"dedup threshold is {threshold!r}; it must lie between 0 and 1")
@@ -78,9 +77,9 @@ def split_duplicates(
         if across_only and better is not None and better.path == window.path:
             better = None
         inside = None if across_only else ranges.covering(window)
-        found = (better, 1.0) if better else inside or shingles.covering(window)
-        if found:
-            left_out.append(Duplicate(window, *found))
+        covering = (better, 1.0) if better else inside or shingles.covering(window)
+        if covering:
+            left_out.append(Duplicate(window, *covering))
             continue
         by_text.setdefault(window.text, window)
         if not across_only:
@@ -91,7 +90,7 @@ def split_duplicates(
 
 
 class _Ranges:
-    """Kept byte ranges, by document. No kept range lies inside another, so starts and ends sort alike."""
+    """Kept byte ranges by document; none lies inside another, so starts and ends sort alike."""
 
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
@@ -104,15 +103,15 @@ class _Ranges:
             self._windows.append(window)
 
     def covering(self, window: Window) -> tuple[Window, float] | None:
-        """The kept window of the same document that shares the most with this one, if it is enough."""
+        """The kept window of its document that overlaps most, if above the threshold."""
         kept = self._kept.get(window.document.id) if window.document is not None else None
         if not kept:
             return None
         best: tuple[float, int] | None = None
-        at = bisect_left(kept, (window.start, 0, 0))
+        index = bisect_left(kept, (window.start, 0, 0))
         neighbours = [
-            *_outwards(kept, range(at - 1, -1, -1), window),
-            *_outwards(kept, range(at, len(kept)), window),
+            *_outwards(kept, range(index - 1, -1, -1), window),
+            *_outwards(kept, range(index, len(kept)), window),
         ]
         for start, end, number in neighbours:
             shared = min(end, window.end) - max(start, window.start)
@@ -125,7 +124,7 @@ class _Ranges:
 def _outwards(
     kept: Sequence[tuple[int, int, int]], numbers: Iterable[int], window: Window
 ) -> Iterable[tuple[int, int, int]]:
-    """Ranges that meet the window, nearest first, until one does not."""
+    """Ranges that overlap the window, nearest first."""
     for number in numbers:
         start, end, _ = kept[number]
         if min(end, window.end) <= max(start, window.start):
@@ -134,7 +133,7 @@ def _outwards(
 
 
 class Twins:
-    """Which texts share more than a threshold of the shorter one's shingles? Each is read once.
+    """Texts that share more than a threshold of the shorter one's shingles; each text is read once.
 
     >>> texts = ["one two three four five", "Four five, one two three four five", "six", "seven", "seven"]
     >>> [text in Twins(0.8).like_others(texts) for text in texts]
@@ -153,13 +152,10 @@ class Twins:
         return number
 
     def like_others(self, texts: Sequence[str]) -> set[str]:
-        """Those of some texts that are there twice or much like any other that was ever compared, which are few."""
-        known = list(map(self._numbers.get, texts))
-        numbers = [self.number(text) if at is None else at for text, at in zip(texts, known, strict=True)]
-        found = set(compress(texts, self.sets.are_alike(numbers)))
-        if len(set(numbers)) < len(numbers):
-            found.update(text for text, count in Counter(texts).items() if count > 1)
-        return found
+        """The texts that occur twice, or resemble any text compared before."""
+        numbers = list(map(self.number, texts))
+        repeated = {text for text, count in Counter(texts).items() if count > 1}
+        return repeated | set(compress(texts, self.sets.are_alike(numbers)))
 
 
 class _Shingles:
@@ -176,13 +172,10 @@ class _Shingles:
         self._windows.append(window)
 
     def covering(self, window: Window) -> tuple[Window, float] | None:
-        """The kept window of another document that shares the most shingles, if it is enough; of equal ones the best.
-
-        In one document bytes decide, not words.
-        """
+        """The best kept window of another document that shares most shingles, if above the threshold."""
         number = self._twins.number(window.text)
-        found = self._twins.sets.most_alike(number, self._document(window), self._texts)
-        return (self._windows[found[0]], found[1]) if found else None
+        alike = self._twins.sets.most_alike(number, self._document(window), self._texts)
+        return (self._windows[alike[0]], alike[1]) if alike else None
 
     def _document(self, window: Window) -> int:
         return -1 if window.document is None else self._documents.setdefault(window.document.id, len(self._documents))

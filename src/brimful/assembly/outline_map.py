@@ -1,12 +1,14 @@
-"""What does a corpus hold, in so many tokens? Its files with their headings and definitions, as indented lines."""
+"""A map of a corpus within a token budget: files with their headings and definitions, as indented lines."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import accumulate
 from operator import add
 from typing import NamedTuple
 
@@ -18,22 +20,22 @@ from brimful.store.snapshot import StoredSnapshot
 from brimful.text.terms import terms_of
 from brimful.text.tokens import Measure, TokenCounter
 
-_LONGEST_INSIDE = 2_000_000
-"""Bytes of a document; a longer one is named without its inside."""
+_MAX_OUTLINED_BYTES = 2_000_000
+"""A longer document is named without its headings and definitions."""
 
 _FIRST_ROUND = 6
-"""So many names of a level each file gives before the next file's turn; twice as many in each further round."""
+"""Names of a level that each file shows in the first round; twice as many in each further one."""
 
-_MOST_ASKED = 12
-"""So many names that a question uses come before the others of their file."""
+_MAX_MATCHED = 12
+"""Names with words of the question that precede the other names of their file."""
 
-_LONGEST_LINE = 100  # characters of a name with its signature
+_MAX_LINE = 100  # characters
 _INDENT = "  "
 _LOOK_AHEAD = 8
 _ATTRIBUTE = re.compile(r"\s*(?:@[\w.:]+|#(?=\[))")
 _OPEN = re.compile(r"(?<!\s)\s*+(?:[{:]|=>?|(?<=\s)do)\s*+$")
 _COMMENT = re.compile(r"[ \t]#[ \t].*")
-_BROKEN = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")  # where a signature went on in the next line
+_BROKEN = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")  # left by joining the lines of a signature
 _CLOSERS = {"(": ")", "[": "]"}
 
 
@@ -43,82 +45,79 @@ class MapEntry(NamedTuple):
     text: str
     name: str
     depth: int  # from 1
-    parent: int  # its place among the entries, or -1
+    parent: int  # index among the entries, or -1
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusMap:
-    """A map of a corpus: its text, what that counts, and how much of the corpus it names."""
+    """The text of a map, its tokens, and how much of the corpus it names."""
 
     text: str
     tokens: int
     budget: int
     model: str
     exact: bool
-    files: int  # that are named
-    names: int  # headings and definitions that are shown
+    files: int  # named
+    names: int  # headings and definitions
     files_left_out: int
 
 
 Item = tuple[int, int]
-"""A file by its place, and one of its entries; -1 for the file itself."""
-
-
-# ---- what a file holds
+"""Indices of a file and of one of its entries; -1 for the file itself."""
 
 
 def inside(snapshot: StoredSnapshot, path: str) -> tuple[MapEntry, ...]:
-    """What a stored document's outline names."""
+    """The headings and definitions of a stored document."""
     row = snapshot.row(path)
     assert row is not None
-    if row.length > _LONGEST_INSIDE:
+    if row.length > _MAX_OUTLINED_BYTES:
         return ()
     content = snapshot.read(row.number, 0, row.length)
     return entries_of(content, structure(content, kind=row.kind, language=row.language, path=path))
 
 
-def entries_of(content: bytes, found: Structure) -> tuple[MapEntry, ...]:
-    r"""The headings or definitions of a document, in their order.
+def entries_of(content: bytes, document: Structure) -> tuple[MapEntry, ...]:
+    r"""The headings and definitions of a document, in order.
 
     >>> from brimful.outline.structures import structure
     >>> code = b"class Pot:\n    def pour(self,\n             cups=1):\n        return cups\n"
-    >>> [(each.depth, each.text) for each in entries_of(code, structure(code, kind="code", language="python"))]
+    >>> [(entry.depth, entry.text) for entry in entries_of(code, structure(code, kind="code", language="python"))]
     [(1, 'class Pot'), (2, 'def pour(self, cups=1)')]
     """
-    spans = [(each.start, each.section_end, each.title, each.title) for each in found.headings] + [
-        (each.start, each.end, each.name, _signature(content, each, found.language)) for each in found.definitions
+    spans = [(heading.start, heading.section_end, heading.title, heading.title) for heading in document.headings] + [
+        (part.start, part.end, part.name, _signature(content, part, document.language)) for part in document.definitions
     ]
     entries: list[MapEntry] = []
-    around: list[tuple[int, int]] = []  # where each of those around ends, and its place
+    enclosing: list[tuple[int, int]] = []  # end and index of each
     for start, end, name, line in spans:
         text = _one_line(line)
         if not text:
             continue
-        while around and around[-1][0] <= start:
-            around.pop()
-        entries.append(MapEntry(text, name, len(around) + 1, around[-1][1] if around else -1))
-        around.append((end, len(entries) - 1))
+        while enclosing and enclosing[-1][0] <= start:
+            enclosing.pop()
+        entries.append(MapEntry(text, name, len(enclosing) + 1, enclosing[-1][1] if enclosing else -1))
+        enclosing.append((end, len(entries) - 1))
     return tuple(entries)
 
 
-def _signature(content: bytes, found: Definition, language: str | None) -> str:
-    """What a definition begins with, without decorators and attributes."""
-    text = content[found.signature_start : found.signature_end].decode("utf-8", "replace")
+def _signature(content: bytes, definition: Definition, language: str | None) -> str:
+    """The signature of a definition, without decorators and attributes."""
+    text = content[definition.signature_start : definition.signature_end].decode("utf-8", "replace")
     if language == "elixir":  # its attributes have no brackets
         lines = text.splitlines()
-        text = next((line for line in lines if re.match(rf"\s*def\w*\s.*{re.escape(found.name)}", line)), text)
+        text = next((line for line in lines if re.match(rf"\s*def\w*\s.*{re.escape(definition.name)}", line)), text)
     if language == "python":
         text = _COMMENT.sub("", text)
     while (attribute := _ATTRIBUTE.match(text)) is not None:
-        text = _behind_brackets(text, attribute.end())
+        text = _after_brackets(text, attribute.end())
     if language == "csharp":
         while text.lstrip().startswith("["):
-            text = _behind_brackets(text.lstrip(), 0)
-    return _OPEN.sub("", text) or found.name
+            text = _after_brackets(text.lstrip(), 0)
+    return _OPEN.sub("", text) or definition.name
 
 
-def _behind_brackets(text: str, position: int) -> str:
-    """What follows the brackets that open at a position, if any do."""
+def _after_brackets(text: str, position: int) -> str:
+    """The text after the brackets that open at a position, if any do."""
     opener = text[position : position + 1]
     if opener not in _CLOSERS:
         return text[position:].lstrip()
@@ -132,50 +131,42 @@ def _behind_brackets(text: str, position: int) -> str:
 
 def _one_line(text: str) -> str:
     line = safe_name(_BROKEN.sub("", " ".join(text.split())) if "\n" in text else " ".join(text.split()))
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1].rstrip()}…"
+    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1].rstrip()}…"
 
 
 def levels(entries: Sequence[MapEntry]) -> list[list[int]]:
-    """The entries level by level, names for others before private ones; a single title belongs to the level below it.
+    """The indices of entries by level, public names first; a single title joins the level below it.
 
     >>> levels([MapEntry(name, name, depth, -1) for name, depth in (("Tea", 1), ("_Green", 2), ("Black", 2))])
     [[0, 2, 1]]
     """
-    is_titled = sum(each.depth == 1 for each in entries) == 1
-    found: list[list[int]] = []
-    for at in sorted(range(len(entries)), key=lambda at: (entries[at].name.startswith("_"), at)):
-        level = max(entries[at].depth - is_titled, 1)
-        while len(found) < level:
-            found.append([])
-        found[level - 1].append(at)
-    return found
+    is_titled = sum(entry.depth == 1 for entry in entries) == 1
+    by_level: dict[int, list[int]] = defaultdict(list)
+    for index in sorted(range(len(entries)), key=lambda index: (entries[index].name.startswith("_"), index)):
+        by_level[max(entries[index].depth - is_titled, 1)].append(index)
+    return [by_level[level] for level in range(1, max(by_level, default=0) + 1)]
 
 
-def uses(entries: Sequence[MapEntry], words: Sequence[frozenset[bytes]]) -> list[int]:
-    """How many words of a question each name has, each word in any of its forms.
+def _matches(entries: Sequence[MapEntry], words: Sequence[frozenset[bytes]]) -> list[int]:
+    """The number of words of a question in each name, in any of their forms.
 
-    >>> uses([MapEntry("def boilWater()", "boilWater", 1, -1)], [frozenset((b"boil", b"boils")), frozenset((b"tea",))])
+    >>> _matches([MapEntry("def boilWater()", "boilWater", 1, -1)], [frozenset((b"boil",)), frozenset((b"tea",))])
     [1]
     """
-    names = [each.name.encode("utf-8", "replace").replace(b"\n", b" ") for each in entries]
-    ends = [0]
-    for name in names:
-        ends.append(ends[-1] + len(name) + 1)
-    found: list[set[int]] = [set() for _ in names]
+    names = [entry.name.encode("utf-8", "replace").replace(b"\n", b" ") for entry in entries]
+    begins = list(accumulate((len(name) + 1 for name in names), initial=0))
+    matched: list[set[int]] = [set() for _ in names]
     terms = terms_of(b"\n".join(names))
     for number, term in enumerate(terms.names):
-        asked = [at for at, forms in enumerate(words) if term in forms]
-        if asked:
+        indices = [index for index, forms in enumerate(words) if term in forms]
+        if indices:
             for start in terms.starts[terms.offsets[number] : terms.offsets[number + 1]].tolist():
-                found[bisect_right(ends, start) - 1].update(asked)
-    return [len(each) for each in found]
-
-
-# ---- the map
+                matched[bisect_right(begins, start) - 1].update(indices)
+    return list(map(len, matched))
 
 
 def by_importance(documents: Documents, rows: Iterable[int]) -> list[int]:
-    """Ordinary files first, then tests, examples, lock files and the like; text before data, the larger first."""
+    """Rows with ordinary files before tests, examples and lock files, text before data, and larger files first."""
     return sorted(
         rows,
         key=lambda row: (
@@ -196,27 +187,27 @@ def draw(
     asked: int = 0,
     words: Sequence[frozenset[bytes]] = (),
 ) -> CorpusMap:
-    """The map of some files, the most important first, in at most so many tokens.
+    """The map of some files, the most important first, in at most `room` tokens.
 
-    Every file is named before any is opened, and every level is shown before the next one. Where the first `asked`
-    files were found for a question, they come first with what is in them, names that have its words before others.
+    Every file is named before any is opened, and every level is shown before the next one. The first `asked` files are
+    the answer to a question with these words: they come first with their entries, matching names before others.
     """
     sheet = _Sheet(files, open_file, counter, asked, words)
-    taken = sheet.fitting(room)
-    while taken and counter.count("".join(sheet.lines(taken))) > room:  # sums are exact: this holds it for any counter
-        taken = taken[:-1]
-    text = "".join(sheet.lines(taken))
+    items = sheet.fitting(room)
+    while items and counter.count("".join(sheet.lines(items))) > room:  # for counters whose sums are inexact
+        items = items[:-1]
+    text = "".join(sheet.lines(items))
     tokens = counter.count(text)
-    if tokens > room:  # not even how many files there are
+    if tokens > room:  # not even the number of files fits
         text, tokens = "", counter.count("")
-    named = sum(at < 0 for _, at in taken)
+    named = sum(entry < 0 for _, entry in items)
     return CorpusMap(
-        text, tokens, room, counter.name, counter.exact, named, len(taken) - named, files_left_out=len(files) - named
+        text, tokens, room, counter.name, counter.exact, named, len(items) - named, files_left_out=len(files) - named
     )
 
 
 class _Sheet:
-    """What could be drawn: files that are opened when their turn comes, and lines that are counted once."""
+    """The lines of a map: files are opened at their turn, and each line is counted once."""
 
     def __init__(
         self,
@@ -233,7 +224,7 @@ class _Sheet:
         self._measures: dict[str, Measure] = {}
 
     def fitting(self, room: int) -> list[Item]:
-        """As many items as fit, in order of importance."""
+        """The longest list of items that fits, in order of importance."""
         items: list[Item] = []
         least = 0
         for item in self._with_parents(self._in_order()):
@@ -245,29 +236,29 @@ class _Sheet:
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if self._tokens(items[:middle]) <= room else (low, middle - 1)
-        for more in range(low + 1, min(low + _LOOK_AHEAD, len(items)) + 1):  # an item may end a count of what is left
+        for more in range(low + 1, min(low + _LOOK_AHEAD, len(items)) + 1):  # it may remove a count of omitted ones
             low = more if self._tokens(items[:more]) <= room else low
         return items[:low]
 
     def lines(self, items: Sequence[Item]) -> Iterator[str]:
-        """The map of these items: by path, or as a question ranks the files; what is left out is counted."""
-        shown: dict[int, list[int]] = {}
-        for file, at in items:
-            shown.setdefault(file, []).append(at)
-        for file in sorted(shown, key=lambda file: (min(file, self._asked), self._files[file])):
-            for at in sorted(shown[file]):
-                yield self._line((file, at))
-            left = len(self._entries(file)) - len(shown[file]) + 1 if len(shown[file]) > 1 else 0
-            if left:
-                yield f"{_INDENT}… {left:,} more\n"
-        if left := len(self._files) - len(shown):
-            yield f"… {left:,} more {'file' if left == 1 else 'files'}\n"
+        """The lines of these items by path, files of an answer first, with the number of omitted ones."""
+        entries: dict[int, list[int]] = {}
+        for file, entry in items:
+            entries.setdefault(file, []).append(entry)
+        for file in sorted(entries, key=lambda file: (min(file, self._asked), self._files[file])):
+            for entry in sorted(entries[file]):
+                yield self._line((file, entry))
+            omitted = len(self._entries(file)) - len(entries[file]) + 1 if len(entries[file]) > 1 else 0
+            if omitted:
+                yield f"{_INDENT}… {omitted:,} more\n"
+        if omitted := len(self._files) - len(entries):
+            yield f"… {omitted:,} more {'file' if omitted == 1 else 'files'}\n"
 
     def _line(self, item: Item) -> str:
-        file, at = item
-        if at < 0:
+        file, index = item
+        if index < 0:
             return f"{safe_name(self._files[file])}\n"
-        entry = self._entries(file)[at]
+        entry = self._entries(file)[index]
         return f"{_INDENT * entry.depth}{entry.text}\n"
 
     def _tokens(self, items: Sequence[Item]) -> int:
@@ -284,28 +275,26 @@ class _Sheet:
             self._opened[file] = self._open_file(self._files[file])
         return self._opened[file]
 
-    # ---- in which order?
-
     def _in_order(self) -> Iterator[Item]:
-        found = range(self._asked)
-        for file in found:
+        """All items by importance; with a question, only the files of its answer are opened."""
+        answer, rest = range(self._asked), range(self._asked, len(self._files))
+        for file in answer:
             yield file, -1
-            yield from ((file, at) for at in self._used(file))
-            yield from ((file, at) for at in self._level(file, 1)[:_FIRST_ROUND])
-        yield from self._rounds(found)
-        others = range(self._asked, len(self._files))
-        yield from ((file, -1) for file in others)
+            yield from ((file, entry) for entry in self._matched(file))
+            yield from ((file, entry) for entry in self._level(file, 1)[:_FIRST_ROUND])
+        yield from self._rounds(answer)
+        yield from ((file, -1) for file in rest)
         if not self._asked:
-            yield from self._rounds(others)
+            yield from self._rounds(rest)
 
     def _rounds(self, files: Iterable[int]) -> Iterator[Item]:
-        """Level by level; each file gives some names in its turn, and more of them the next time."""
+        """Entries level by level; each file shows some at its turn, and more at the next."""
         here, depth = list(files), 1
         while here:
             begin, size, turn = 0, _FIRST_ROUND, here
             while turn:
                 for file in turn:
-                    yield from ((file, at) for at in self._level(file, depth)[begin : begin + size])
+                    yield from ((file, entry) for entry in self._level(file, depth)[begin : begin + size])
                 begin, size = begin + size, 2 * size
                 turn = [file for file in turn if len(self._level(file, depth)) > begin]
             depth += 1
@@ -314,22 +303,23 @@ class _Sheet:
     def _level(self, file: int, depth: int) -> list[int]:
         if file not in self._levels:
             self._levels[file] = levels(self._entries(file))
-        found = self._levels[file]
-        return found[depth - 1] if depth <= len(found) else []
+        by_level = self._levels[file]
+        return by_level[depth - 1] if depth <= len(by_level) else []
 
-    def _used(self, file: int) -> list[int]:
-        """The entries whose names have most words of the question."""
-        counts = uses(self._entries(file), self._words) if self._words else []
-        return sorted((at for at, count in enumerate(counts) if count), key=lambda at: (-counts[at], at))[:_MOST_ASKED]
+    def _matched(self, file: int) -> list[int]:
+        """The entries with most words of the question in their names."""
+        counts = _matches(self._entries(file), self._words) if self._words else []
+        matched = (entry for entry, count in enumerate(counts) if count)
+        return sorted(matched, key=lambda entry: (-counts[entry], entry))[:_MAX_MATCHED]
 
     def _with_parents(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Each item once, behind what it stands in."""
-        seen: set[Item] = set()
-        for file, entry in items:
-            chain, at = [], entry
-            while (file, at) not in seen:
-                seen.add((file, at))
-                chain.append((file, at))
-                if at >= 0:
-                    at = self._entries(file)[at].parent
+        """Each item once, after its parents."""
+        done: set[Item] = set()
+        for item in items:
+            chain, (file, entry) = [], item
+            while (file, entry) not in done:
+                done.add((file, entry))
+                chain.append((file, entry))
+                if entry >= 0:
+                    entry = self._entries(file)[entry].parent
             yield from reversed(chain)

@@ -1,4 +1,4 @@
-"""Which windows belong together? Only adjacent spans merge bytes; the rest are linked (ruling 14)."""
+"""Which windows belong together? Only adjacent spans merge bytes; other strategies link windows (ruling 14)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,8 @@ from brimful.search.terms import place_of
 from brimful.settings import STRATEGIES, Strategy
 from brimful.windows.window import Cluster, Coherence, Window
 
-# ---- likeness: How alike are two texts, and whom or what do both speak of?
-#
-# All results are integers in 0..10,000, from integer arithmetic, so that a threshold falls the same
-# way on every machine (invariant 2).
-
 FULL = 10_000
-"""Likeness of a text to itself."""
+"""The likeness of a text to itself; likenesses are whole numbers, equal on every machine (invariant 2)."""
 
 _STEPS = 32_767
 _WORD = re.compile(r"[^\W\d_]{2,}|\d+")
@@ -44,12 +39,12 @@ _OPENERS = frozenset(
 _SHORT = 3
 _LETTERED = re.compile(r"[^\W\d_][\w'\u2019-]*")
 _BEFORE_SENTENCES = ".!?:;\n\r\"'\u2018\u201c\u201e\u00ab([{*#>-\u2013\u2014|"
-_LARGE_NOUNS = 5  # where every fifth word inside of sentences is large, nouns are
-_MANY = 8  # texts
+_WORDS_PER_CAPITAL = 5  # with more capitals inside sentences, nouns are capitalised
+_MANY_TEXTS = 8
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """The words of a text that can make it like another: case-folded, without short ones; pairs in CJK.
+    """The words of a text that count for its likeness: case-folded, without short ones; pairs in CJK.
 
     >>> sorted(terms_of("The Kraken sleeps, the kraken wakes"))
     ['kraken', 'sleeps', 'wakes']
@@ -58,12 +53,12 @@ def terms_of(text: str) -> frozenset[str]:
     words = {word for word in _WORD.findall(folded) if len(word) > _SHORT}
     for run in _UNSPACED.findall(folded):
         words.discard(run)
-        words.update(run[at : at + 2] for at in range(max(len(run) - 1, 1)))
+        words.update(run[start : start + 2] for start in range(max(len(run) - 1, 1)))
     return frozenset(words)
 
 
 def _rarities(texts: Sequence[frozenset[str]]) -> dict[str, int]:
-    """What each term is worth by how few of the texts have it (inverse document frequency), in thousandths.
+    """The inverse document frequency of each term, in thousandths.
 
     >>> _rarities([frozenset({"tea", "pot"}), frozenset({"tea"})])["tea"]
     693
@@ -72,38 +67,38 @@ def _rarities(texts: Sequence[frozenset[str]]) -> dict[str, int]:
     return {term: round(1_000 * math.log(1 + len(texts) / count)) for term, count in counts.items()}
 
 
-def overlap(one: frozenset[str], other: frozenset[str], worths: Mapping[str, int]) -> int:
-    """Cosine of two sets of terms, each of its worth; what has none is worth one.
+def overlap(first: frozenset[str], second: frozenset[str], worths: Mapping[str, int]) -> int:
+    """The cosine of two sets of weighted terms; a term without a weight counts one.
 
     >>> overlap(frozenset("abcd"), frozenset("cdef"), {}), overlap(frozenset("abcd"), frozenset("cdef"), {"c": 2})
     (5000, 7142)
     """
-    shared, *sizes = (sum(worths.get(term, 1) ** 2 for term in terms) for terms in (one & other, one, other))
+    shared, *sizes = (sum(worths.get(term, 1) ** 2 for term in terms) for terms in (first & second, first, second))
     return math.isqrt(shared**2 * FULL**2 // math.prod(sizes)) if all(sizes) else 0
 
 
 def _steps_of(vector: Sequence[float]) -> NDArray[np.int64]:
-    """A vector as whole steps of its largest value, so that products are exact."""
+    """A vector in whole steps of its largest value, so that products are exact."""
     values = np.asarray(vector, np.float64)
     largest = float(np.max(np.abs(values))) if values.size else 0.0
     return np.rint(values / largest * _STEPS).astype(np.int64) if largest else np.zeros(values.size, np.int64)
 
 
-def cosine(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
-    """Cosine of two vectors in steps; opposite directions count as no likeness."""
-    if one.size != other.size:
+def cosine(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
+    """The cosine of two vectors in steps; opposite directions count as no likeness."""
+    if first.size != second.size:
         return 0
-    product = int(one @ other)
-    norms = int(one @ one) * int(other @ other)
+    product = int(first @ second)
+    norms = int(first @ first) * int(second @ second)
     return math.isqrt(product**2 * FULL**2 // norms) if product > 0 and norms else 0
 
 
 class Names:
-    """Who or what some texts name, told from words that are only written large.
+    """The names in some texts, as opposed to words that are merely capitalised.
 
-    A word that begins a sentence is written large anyway: it counts if some text has it large inside of one, and none
-    has it small. Where every noun is written large, as in German, a name has several words or is in no vocabulary. What
-    more than half of many texts name tells none of them from the others.
+    A capitalised word is a name if some text has it inside a sentence and none has it in lower case. Where nouns are
+    capitalised, as in German, a name has several words or is in no vocabulary. Names in more than half of many texts
+    don't count.
 
     >>> names = Names(["Then Ada Lovelace met Babbage. The engine was his.", "Babbage left. Nobody saw Ada."])
     >>> sorted(names.of("Ada came. Babbage, too. Engine!"))
@@ -115,51 +110,49 @@ class Names:
         parts: set[str] = set()
         texts_with = Counter[str]()
         for text in texts:
-            here = set()
-            for found in _LETTERED.finditer(text):
-                word = _plain(found.group())
-                if not found.group()[0].isupper():
+            capitalised = set()
+            for match in _LETTERED.finditer(text):
+                word = _plain(match.group())
+                if not match.group()[0].isupper():
                     small.add(word)
                     words += 1
                     continue
-                here.add(word)
-                if not _begins_sentence(text, found.start()):
+                capitalised.add(word)
+                if not _begins_sentence(text, match.start()):
                     words, large = words + 1, large + 1
                     inside[word] += 1
-            texts_with.update(here)
+            texts_with.update(capitalised)
             parts.update(_plain(word) for name in _NAME.findall(text) if len(name.split()) > 1 for word in name.split())
-        has_large_nouns = large * _LARGE_NOUNS > words
-        self._known = {
+        has_large_nouns = large * _WORDS_PER_CAPITAL > words
+        self._names = {
             word
             for word in inside
             if word not in small
             and word not in _OPENERS
             and len(word) >= _SHORT
-            and not (len(texts) >= _MANY and 2 * texts_with[word] > len(texts))
+            and not (len(texts) >= _MANY_TEXTS and 2 * texts_with[word] > len(texts))
             and (not has_large_nouns or word in parts or place_of(word.encode()) is None)
         }
 
     def of(self, text: str) -> frozenset[str]:
-        """The names in one of the texts, or in another, word by word."""
-        large = (found.group() for found in _LETTERED.finditer(text) if found.group()[0].isupper())
-        return frozenset(name for word in large if (name := _plain(word)) in self._known)
+        """The names in a text, word by word."""
+        large = (match.group() for match in _LETTERED.finditer(text) if match.group()[0].isupper())
+        return frozenset(name for word in large if (name := _plain(word)) in self._names)
 
 
 def _plain(word: str) -> str:
     return word.casefold().removesuffix("'s").removesuffix("\u2019s")
 
 
-def _begins_sentence(text: str, at: int) -> bool:
-    """Whether a word begins a sentence, a line or a quotation, or is said by somebody: `Ada: Tea?`."""
-    before = text[max(at - 4, 0) : at].rstrip(" \t")
-    return not before or before[-1] in _BEFORE_SENTENCES
+def _begins_sentence(text: str, start: int) -> bool:
+    """Whether a word begins a sentence, a line, a quotation or a turn of speech (`Ada: Tea?`)."""
+    preceding = text[max(start - 4, 0) : start].rstrip(" \t")
+    return not preceding or preceding[-1] in _BEFORE_SENTENCES
 
-
-# ---- strategies: Which windows belong together? Only adjacent spans merge bytes; the rest are linked (ruling 14).
 
 _HEAD_BYTES = 2_048
-_NEAR_BYTES = 1_000  # that a word which points back reaches
-_LATELY = 3  # windows of a chain whose names count
+_ANTECEDENT_BYTES = 1_000  # from a word that points back to its meaning
+_RECENT_WINDOWS = 3  # of a chain, whose names count
 _SUBJECT = re.compile(
     rb"^Subject: *(?:(?:re|aw|fwd?|wg|sv|vs|antw)(?:\[\d+\])?: *)*(?P<about>[^\r\n]*)", re.IGNORECASE | re.MULTILINE
 )
@@ -167,18 +160,18 @@ _SUBJECT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Card:
-    """A window with what the strategies compare."""
+    """A window with the features that strategies compare."""
 
     window: Window
     terms: frozenset[str]
-    worths: Mapping[str, int]  # of terms; those that are not in it are worth one
+    worths: Mapping[str, int]  # of terms
     names: frozenset[str]
     steps: NDArray[np.int64] | None
-    thread: str | None  # what a mail is about, answers alike
-    points_back: bool  # whether it opens with a word whose meaning stands before it
+    thread: str | None  # the subject of a mail
+    points_back: bool  # whether it opens with a word that refers to earlier text
 
     def likeness(self, other: _Card) -> int:
-        """By vectors where both have one, by words otherwise."""
+        """The likeness of vectors if both have one, else of words."""
         if self.steps is not None and other.steps is not None:
             return cosine(self.steps, other.steps)
         return overlap(self.terms, other.terms, self.worths)
@@ -192,7 +185,7 @@ _SEMANTIC_SIMILARITY = 0.50  # to the best window of a cluster
 
 
 def link(windows: Iterable[Window], strategy: Strategy) -> tuple[Window | Cluster, ...]:
-    """Windows that belong together as clusters, the others as they are (ruling 20); the best first, each window once.
+    """Windows that belong together as clusters, others as they are (ruling 20); best first, each window once.
 
     - `adjacent`: each window stands alone, its bytes were merged already.
     - `temporal`: times at most an hour apart *and* related content.
@@ -205,7 +198,7 @@ def link(windows: Iterable[Window], strategy: Strategy) -> tuple[Window | Cluste
     names = Names([window.text for window in ranked])
     terms = [terms_of(window.text) for window in ranked]
     worths = _rarities(terms) if strategy == "semantic" else {}
-    cards = [_card(window, own, worths, names) for window, own in zip(ranked, terms, strict=True)]
+    cards = [_card(window, words, worths, names) for window, words in zip(ranked, terms, strict=True)]
     if strategy == "adjacent":
         groups = [[card] for card in cards]
     elif strategy == "semantic":
@@ -219,7 +212,7 @@ def link(windows: Iterable[Window], strategy: Strategy) -> tuple[Window | Cluste
 
 
 def _rank(item: Window | Cluster) -> tuple[float, str, int, int, int, str]:
-    """A cluster competes as its best window does."""
+    """The sort key of a window, or of a cluster's best window."""
     return item.order if isinstance(item, Window) else min(window.order for window in item.windows)
 
 
@@ -245,18 +238,18 @@ def _entities_of(window: Window) -> Collection[str]:
 
 
 def _thread(head: bytes) -> str | None:
-    """What a mail is about, without the signs of an answer."""
-    found = _SUBJECT.search(head)
-    return found["about"].decode("utf-8", "replace").casefold().strip() or None if found else None
+    """The subject of a mail without reply prefixes."""
+    subject = _SUBJECT.search(head)
+    return subject["about"].decode("utf-8", "replace").casefold().strip() or None if subject else None
 
 
 def _moment(window: Window) -> tuple[bool, int, str, int, str]:
-    """Time first where it is known; then place. Windows without a time come last."""
+    """The sort key by time, then place; windows without a time come last."""
     return (window.time is None, window.time or 0, window.path, window.start, window.id)
 
 
 def _around_leaders(cards: Sequence[_Card]) -> list[list[_Card]]:
-    """Each window, best first, joins the first cluster whose best window it resembles enough."""
+    """Groups: each window, best first, joins the first group whose best window resembles it enough."""
     least = round(_SEMANTIC_SIMILARITY * FULL)
     groups: list[list[_Card]] = []
     for card in cards:
@@ -269,10 +262,10 @@ def _around_leaders(cards: Sequence[_Card]) -> list[list[_Card]]:
 
 
 def _chains(cards: Sequence[_Card], joins: Callable[[Sequence[_Card], _Card], bool]) -> list[list[_Card]]:
-    """Each window, in time order, continues the chain with the most recent end that it may join."""
+    """Chains: each window, in time order, continues the most recent chain that it may join."""
     chains: list[list[_Card]] = []
     for card in cards:
-        home = next((at for at in range(len(chains) - 1, -1, -1) if joins(chains[at], card)), None)
+        home = next((index for index in range(len(chains) - 1, -1, -1) if joins(chains[index], card)), None)
         if home is None:
             chains.append([card])
         else:
@@ -291,10 +284,10 @@ def _close_in_time(chain: Sequence[_Card], card: _Card) -> bool:
 
 
 def _continues(chain: Sequence[_Card], card: _Card) -> bool:
-    """Whether a window goes on with a story: later, not too late, and about the same, or as an answer.
+    """Whether a window continues a narrative: it is later, not too late, and on the subject.
 
-    About the same are windows that name the same, of one thread of mails, or of which the later one opens with a word
-    that points back to the other. What was named long ago in a chain is not what it is about now.
+    It is on the subject if it shares names with the last windows, belongs to one thread of mails, or opens with a word
+    that points back to the last window.
     """
     last, now = chain[-1].window, card.window
     if last.time is None or now.time is None:
@@ -305,9 +298,9 @@ def _continues(chain: Sequence[_Card], card: _Card) -> bool:
         return False
     if card.thread is not None and card.thread == chain[-1].thread and last.path != now.path:
         return True
-    if card.points_back and last.path == now.path and 0 <= now.start - last.end <= _NEAR_BYTES:
+    if card.points_back and last.path == now.path and 0 <= now.start - last.end <= _ANTECEDENT_BYTES:
         return True
-    recent_names = frozenset[str]().union(*(member.names for member in chain[-_LATELY:]))
+    recent_names = frozenset[str]().union(*(member.names for member in chain[-_RECENT_WINDOWS:]))
     return bool(recent_names & card.names)
 
 
@@ -315,14 +308,15 @@ def _cluster(group: Sequence[_Card], strategy: Strategy) -> Cluster:
     if strategy == "semantic":
         group = sorted(group, key=lambda card: (card.window.path, card.window.start, card.window.id))
     coherence = Coherence.of(*_reasons(group, strategy))
-    whole = Cluster(tuple(card.window for card in group), strategy, coherence)
-    return replace(whole, windows=tuple(replace(each, strategy=strategy, cluster=whole.id) for each in whole.windows))
+    cluster = Cluster(tuple(card.window for card in group), strategy, coherence)
+    linked = (replace(window, strategy=strategy, cluster=cluster.id) for window in cluster.windows)
+    return replace(cluster, windows=tuple(linked))
 
 
 def _reasons(group: Sequence[_Card], strategy: Strategy) -> list[tuple[str, float, int]]:
-    """The parts of a cluster's coherence; each neighbour pair of the cluster counts once."""
+    """The parts of a cluster's coherence, by pairs of neighbours."""
     pairs = list(pairwise(group))
-    likeness = sum(one.likeness(other) for one, other in pairs) / len(pairs) / FULL
+    likeness = sum(first.likeness(second) for first, second in pairs) / len(pairs) / FULL
     parts = [("likeness", likeness, 2)]
     times = [card.window.time for card in group if card.window.time is not None]
     if len(times) == len(group) and strategy != "semantic":
@@ -330,7 +324,7 @@ def _reasons(group: Sequence[_Card], strategy: Strategy) -> list[tuple[str, floa
         closeness = max(0.0, 1 - longest / _TEMPORAL_GAP_SECONDS)
         parts.append(("closeness", closeness, 1))
     if strategy == "narrative":
-        shared = sum(bool(one.names & other.names) for one, other in pairs) / len(pairs)
+        shared = sum(bool(first.names & second.names) for first, second in pairs) / len(pairs)
         parts.append(("entities", shared, 2))
     windows = sum(card.window.coherence.score for card in group) / len(group)
     parts.append(("windows", windows, 1))

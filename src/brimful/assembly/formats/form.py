@@ -200,7 +200,7 @@ def edge_above(window: Window, showing: Showing) -> str:
     return MARKER if window.cut_start else NOTHING_ABOVE
 
 
-def is_cut_above(line: int | None, marker: str | None) -> bool:
+def _is_cut_above(line: int | None, marker: str | None) -> bool:
     """The inverse of `edge_above`."""
     return marker == MARKER if marker else line is not None and line > 1
 
@@ -377,7 +377,7 @@ def with_edges(path: str, read: Sequence[ReadWindow], markers: Sequence[str | No
     windows = []
     for number, (text, details, seams) in enumerate(read):
         above, below = gaps[number], gaps[number + 1]
-        cut_start = bool(above and above.cut_start) if number else is_cut_above(details.line, markers[0])
+        cut_start = bool(above and above.cut_start) if number else _is_cut_above(details.line, markers[0])
         windows.append(
             details.window(path, text, cut_start=cut_start, cut_end=bool(below and below.cut_end), seams=seams)
         )
