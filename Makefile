@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml requirements/test.lock requirements/oracles.lock script
 	@$(PYTHON) scripts/make_venv.py $(VENV) requirements/test.lock
 	@touch $(STAMP)
 
-demo: $(STAMP)  ## Set everything up, ask this repo's own files, verify the receipt
+demo: $(STAMP)  ## Set everything up, ask a few notes and this repository, verify a receipt, show the page
 	@$(BIN)/python scripts/demo.py
 
 test: $(STAMP) lint types  ## Set everything up and pass every test (what CI runs); BROWSER=skip installs no browser

@@ -19,7 +19,8 @@ def test_demo_shows_a_context_and_a_receipt_that_verifies():
     done = run("scripts/demo.py", env={"COLUMNS": "80"})
     assert done.returncode == 0, done.stderr
     assert "█" in done.stdout
-    assert "searched for budget instead of bugdet" in done.stdout
+    assert "searched for warranty instead of waranty" in done.stdout
+    assert "[DOC: brimful/docs/keep.md lines 1-" in done.stdout
     assert "verified: " in done.stdout
     assert "the cited bytes are no longer there" in done.stdout
     assert "http://127.0.0.1:" in done.stdout.splitlines()[-1]
