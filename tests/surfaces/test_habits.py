@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from brimful.errors import StoreFullError
-from brimful.surfaces.cli import dispatch, table, terminal
+from brimful.surfaces.cli import terminal
 from tests.surfaces.conftest import on_a_terminal, start
 
 
@@ -32,22 +32,6 @@ def test_with_json_an_error_is_an_object(brimful, line, code, exit_code, tmp_pat
     error = json.loads(done.err)["error"]
     assert (done.code, done.out, error["code"], error["exit"]) == (exit_code, "", code, exit_code)
     assert error["message"]
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (["contxt", "tea"], "did you mean 'context'"),
-        (["context", "tea", "--bugdet", "5"], "did you mean --budget"),
-        (["context", "tea", "-b", "many"], "--budget takes a whole number, such as --budget 4000; got 'many'"),
-        (["context", "tea", "--model", "gpt-4p"], "did you mean 'gpt-4'"),
-    ],
-)
-def test_what_was_meant_is_named(brimful, line, message):
-    """For commands, options, numbers and models."""
-    done = brimful(*line)
-    assert done.code == 2
-    assert message in done.err
 
 
 def test_a_full_disk_is_exit_code_5(corpus):
@@ -176,11 +160,6 @@ def test_the_doctor_asks_a_model_only_if_it_is_named(brimful):
         done = brimful("doctor", "--model", f"{provider.url}#tiny")
         assert done.code == 4
         assert "No such key" in done.out
-
-
-def test_every_command_is_shown_within_80_columns():
-    """Its help, at least."""
-    assert max(len(line) for name in ("", *table.COMMANDS) for line in dispatch.help_of(name).splitlines()) <= 80
 
 
 def test_a_store_without_room_is_exit_code_5(brimful, corpus, monkeypatch):

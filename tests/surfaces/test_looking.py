@@ -180,17 +180,11 @@ def test_names_and_texts_can_not_steer_a_terminal(tmp_path):
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown), words
 
 
-def test_removing_what_is_not_there_says_so(brimful, store):
-    """With the name that fits nothing, and how to see those that are there."""
+def test_removing_names_what_was_not_there(brimful, store):
+    """A slip in the only name or in one of several is said, not passed over; JSON lists it."""
     done = brimful("remove", "no-such.md", "--store", store)
-    assert done.code == 1
-    assert done.out == ""
+    assert (done.code, done.out) == (1, "")
     assert done.err.startswith("nothing removed: none of ")
-    assert "'no-such.md' (brimful status --files lists them)" in done.err
-
-
-def test_removing_names_what_was_not_there_beside_what_was(brimful, store):
-    """A slip in one of several names is said, not passed over; JSON lists it."""
     paths = brimful("status", "--files", "--store", store).out.splitlines()
     known = next(word for line in paths for word in line.split() if word.endswith(".md"))
     done = brimful("remove", known, "no-such.md", "--store", store, "--dry-run")

@@ -134,7 +134,7 @@ def test_no_two_options_of_a_command_share_a_flag():
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_help_names_every_option_at_any_width(monkeypatch, columns):
-    """Words may be longer than a narrow terminal; nothing else is."""
+    """Words may be longer than a narrow terminal, and so may examples."""
     monkeypatch.setenv("COLUMNS", str(columns))
     for name, command in COMMANDS.items():
         written = dispatch.help_of(name)

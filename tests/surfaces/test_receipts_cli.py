@@ -43,7 +43,7 @@ def test_a_receipt_is_explained_by_asking_it_again(brimful, own, asked):
     _, receipt = asked
     done = brimful("explain", receipt, own)
     assert done.code == 0
-    assert "the same bytes again" in done.out
+    assert "equal bytes again" in done.out
     assert "tea.md:" in done.out
     assert "medicine" in done.out
     assert max(map(len, done.out.splitlines())) <= 80

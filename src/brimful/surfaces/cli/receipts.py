@@ -62,11 +62,8 @@ def verify(
         show(records.as_json(records.findings_record(cited, findings, against=against)))
     elif findings:
         show("".join(f"{one_line(str(finding))}\n" for finding in findings))
-    elif against in ("itself", "text"):
-        show(views.only_itself(len(cited.windows), len(cited.documents), with_text=text is not None))
     else:
-        digests = 0 if findings.verified else len(cited.digests)
-        show(views.verified(len(cited.windows), len(cited.documents), against=against, digests=digests))
+        show(_verdict(cited, findings, against))
     if not quiet and not as_json:
         for part in findings.compared:
             say(f"compared: {one_line(part)}")
@@ -75,6 +72,19 @@ def verify(
         if against in ("itself", "text"):
             say(tint("warn", "Nothing that it cites was read: give --files FOLDER (what was read) or --store FILE."))
     return _exit(findings)
+
+
+def _verdict(cited: Receipt, findings: Findings, against: str) -> str:
+    """One line for a receipt without findings: what was verified, or that its sources were not read."""
+    held = f"{views.count(len(cited.windows), 'window')} of {views.count(len(cited.documents), 'document')}"
+    if against in ("itself", "text"):
+        label = "the receipt fits itself" + (" and the text" if against == "text" else "")
+        return f"{tint('warn', label, stream=sys.stdout)}; what it cites ({held}) was NOT checked\n"
+    label = tint("good", "verified", stream=sys.stdout)
+    if cited.digests and not findings.verified:
+        words = views.count(len(cited.digests), "digest")
+        label = tint("warn", f"all but the words of {words} (a model's) verified", stream=sys.stdout)
+    return f"{label}: {held}, written again from the {against}\n"
 
 
 def _folder(files: str) -> tuple[Path, str | None]:

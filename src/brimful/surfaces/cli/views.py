@@ -59,10 +59,10 @@ def show_context(engine: Engine, context: Context) -> None:
         return
     budget, paths = context.budget.available, {window.path for window in context.windows}
     counted = context.model if context.exact else f"{context.model}, estimated"
-    documents = _count(len(engine.columns.documents), "document")
+    documents = count(len(engine.columns.documents), "document")
     say(
         tint("strong", f"{context.tokens:,} of {budget:,} tokens ({counted})")
-        + f": {_count(len(context.windows), 'window')} from {len(paths):,} of {documents}"
+        + f": {count(len(context.windows), 'window')} from {len(paths):,} of {documents}"
     )
     text_tokens = min(context.content_tokens, context.tokens)
     parts = [
@@ -90,7 +90,7 @@ def show_digest(digest: Digest, document: Document) -> None:
     say()
     say(
         tint("strong", f"{digest.tokens:,} of {digest.source_tokens:,} tokens ({counted})")
-        + f": {digest.model}, {_count(digest.calls, 'call')}, {digest.remembered:,} remembered"
+        + f": {digest.model}, {count(digest.calls, 'call')}, {digest.remembered:,} remembered"
     )
     for cited in digest.sentences[:_MOST_CITATIONS]:
         lines = ",".join(_lines(document.lines(span.start, span.end)) for span in cited.sources)
@@ -111,7 +111,7 @@ def show_understood(engine: Engine, context: Context) -> None:
     if context.windows:
         show_missing(() if relevance is None else relevance.missing)
     elif context.omitted:
-        say(f"what was found does not fit into {_count(context.budget.available, 'token')}; give a larger --budget")
+        say(f"what was found does not fit into {count(context.budget.available, 'token')}; give a larger --budget")
     else:
         show_nothing(len(engine.columns.documents), (relevance and relevance.reason) or "")
         if relevance is not None and relevance.nearest:
@@ -127,7 +127,7 @@ def show_missing(words: Sequence[str]) -> None:
 def show_nothing(documents: int, reason: str) -> None:
     """Say why there is no answer."""
     if documents:
-        say(f"nothing found in {_count(documents, 'document')}; {one_line(reason)}")
+        say(f"nothing found in {count(documents, 'document')}; {one_line(reason)}")
     else:
         say("nothing to search: no documents could be read there")
 
@@ -273,23 +273,6 @@ def forecast(record: Mapping[str, Any]) -> str:
     )
 
 
-def verified(windows: int, documents: int, *, against: str, digests: int) -> str:
-    """That a text, written again from its sources, is the text of the receipt; digests have no sources."""
-    label = _out("good", "verified")
-    if digests:
-        label = _out("warn", f"all but the words of {_count(digests, 'digest')} (a model's) verified")
-    return (
-        f"{label}: {_count(windows, 'window')} of {_count(documents, 'document')}, written again from the {against}\n"
-    )
-
-
-def only_itself(windows: int, documents: int, *, with_text: bool) -> str:
-    """That a receipt is consistent, and perhaps fits a text, though no source was read."""
-    label = _out("warn", "the receipt fits itself and the text" if with_text else "the receipt fits itself")
-    cited = f"{_count(windows, 'window')} of {_count(documents, 'document')}"
-    return f"{label}; what it cites ({cited}) was NOT checked\n"
-
-
 def explanation(record: Mapping[str, Any]) -> str:
     """How a question was read, then each window: in, or out with the reason."""
     corrected: dict[str, list[str]] = {}
@@ -302,7 +285,7 @@ def explanation(record: Mapping[str, Any]) -> str:
         lines.append(f"       no document has: {one_line(', '.join(missing))}")
     if cited := record.get("cited"):
         is_same = cited["same"]
-        verdict = _out(*(("good", "the same bytes again") if is_same else ("bad", "not the same: the corpus changed")))
+        verdict = _out(*(("good", "equal bytes again") if is_same else ("bad", "other bytes: the corpus changed")))
         lines.append(f"{_out('strong', 'asked')}  {verdict}")
     filled = f"{record['tokens']:,} of {record['budget']:,} tokens ({one_line(record['model'])})"
     lines.append(f"{_out('strong', 'filled')} {filled}")
@@ -357,5 +340,6 @@ def _lines(lines: Sequence[int]) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number and its noun, as in 1 window, 2 windows."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
