@@ -118,7 +118,9 @@ def _many(name: str, metavar: str, help: str) -> Argument:  # noqa: A002
 
 _QUESTION = _needed("question", "QUESTION", "What to ask; - reads it from standard input.")
 _PATHS = _many(
-    "paths", "PATH", "Files, folders, globs, or - for standard input. Default: this folder, or the store it has."
+    "paths",
+    "PATH",
+    "Files, folders, globs, or - for standard input. Default: the store of this folder, or else the folder.",
 )
 _SOURCE = Argument("file", "FILE", "What to condense; - reads standard input.", default="-")
 
