@@ -56,3 +56,15 @@ def test_which_model_reads_is_shown(brimful, monkeypatch):
     assert (done.code, "[neural]'" in done.out) == (1, True)
     record = json.loads(brimful("model", "--embedder", "granite", "--json").out)
     assert record["embedder"].startswith("granite-embedding-30m-english")
+
+
+def test_a_missing_model_is_noted_once(brimful, corpus, monkeypatch, tmp_path):
+    """The first context without a model says so and how to bring one; later ones say nothing."""
+    monkeypatch.setenv("BRIMFUL_CACHE", str(tmp_path))
+    monkeypatch.setattr("brimful.neural.bert.PACKAGE", "no_such_weights")
+    assert "no model" not in brimful("context", "tea", corpus, "--embedder", "none").err
+    monkeypatch.delenv("BRIMFUL_EMBEDDER", raising=False)
+    first, second = (brimful("context", "tea", corpus).err for _ in range(2))
+    assert "no model is installed, so words alone decide" in first
+    assert "[neural]" in first
+    assert "no model" not in second

@@ -159,8 +159,7 @@ def _packed() -> _Parts:
     def rows(name: str, numbers: slice | NDArray[np.int64]) -> Floats:
         entry, content = entries[name]
         if entry["dtype"] == "f32":
-            floats: Floats = np.frombuffer(content, "<f4").reshape(entry["shape"])[numbers]
-            return floats
+            return np.require(np.frombuffer(content, "<f4").reshape(entry["shape"])[numbers], np.float32, "A")
         height, columns = entry["shape"]
         whole = np.frombuffer(content, np.int8, height * columns).reshape(height, -1, entry["group"])
         scales = np.frombuffer(content, "<f4", offset=height * columns).reshape(height, -1, 1)
@@ -240,7 +239,8 @@ def _in_folder(folder: Path) -> _Parts:
             first, last = entry["data_offsets"]
             if entry["dtype"] != "F32" or last - first != 4 * prod(entry["shape"]) or last > len(raw) - base:
                 raise ValueError(entry["dtype"])
-            return np.frombuffer(raw, "<f4", (last - first) // 4, base + first).reshape(entry["shape"])
+            numbers = np.frombuffer(raw, "<f4", (last - first) // 4, base + first).reshape(entry["shape"])
+            return np.require(numbers, requirements="A")
         except (ValueError, KeyError, TypeError) as error:
             raise MissingPartError(f"{path} has no tensor {name!r} of 32-bit floats; {_REMEDY}") from error
 

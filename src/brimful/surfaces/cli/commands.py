@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -17,7 +17,7 @@ from brimful.documents.ignores import glob_pattern
 from brimful.documents.skips import SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
-from brimful.errors import InputError
+from brimful.errors import InputError, install
 from brimful.ingest import Report
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
@@ -35,7 +35,7 @@ from brimful.surfaces.cli.opening import (
     sum_into,
     updated,
 )
-from brimful.surfaces.cli.places import place_to_fill, store_to_ask
+from brimful.surfaces.cli.places import cache_folder, place_to_fill, store_to_ask
 from brimful.surfaces.cli.terminal import give, one_line, say, show
 from brimful.text.vocabularies import tokens_for
 
@@ -76,11 +76,22 @@ def context(
             give(views.payload(answer))
         if not quiet:
             views.show_context(engine, answer)
+            _note_missing_model(engine)
             if receipt is not None and answer.windows:
                 name = quote(one_line(receipt))
                 say(f"receipt written to {name}; check it: brimful verify {name} {one_line(_sources(store, paths))}")
             views.show_skips(corpus.report.skipped, question=chosen.question)
     return corpus.exit_code(found=bool(answer.windows))
+
+
+def _note_missing_model(engine: Engine) -> None:
+    """Say once on this machine that words alone decide, unless somebody chose so."""
+    stamp = cache_folder() / "model-noted"
+    if engine.reader is None and not os.environ.get("BRIMFUL_EMBEDDER") and not stamp.exists():
+        say(f"no model is installed, so words alone decide (shown once; see brimful model); {install('neural')}")
+        with suppress(OSError):
+            stamp.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            stamp.touch()
 
 
 def _sources(store: str | None, paths: Sequence[str]) -> str:
