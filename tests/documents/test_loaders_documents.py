@@ -327,12 +327,12 @@ def test_a_notebook_is_read_cell_by_cell() -> None:
     item = loaded("a.ipynb", json.dumps(notebook).encode())
     assert labels(item) == [
         ("cell 1", "# Tea\nHot.\n\n"),
-        ("cell 2", "```julia\nx = 1\n```\n\n"),
+        ("cell 2", "```julia cell=2\nx = 1\n```\n\n"),
         ("cell 4", "```\n\n"),
     ]
     assert (item.title, item.rule) == ("Tea", "ipynb:utf-8")
     old = {"worksheets": [{"cells": [{"cell_type": "code", "input": "y = 2"}]}]}
-    assert loaded("a.ipynb", json.dumps(old).encode()).content == b"```python\ny = 2\n```\n\n"
+    assert loaded("a.ipynb", json.dumps(old).encode()).content == b"```python cell=1\ny = 2\n```\n\n"
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def _part(archive: zipfile.ZipFile, name: str, max_bytes: int) -> str:
 
 
 def load_notebook(path: str, raw: bytes, settings: SourceSettings) -> Iterator[Loaded]:
-    """Markdown cells as they are, code cells as fenced code, outputs left out; one label per cell, from 1.
+    """Markdown cells as they are, code cells as fenced code with their number, without outputs; one label per cell.
 
     JSON of another shape raises an exception, and the file is listed as malformed.
     """
@@ -94,7 +94,8 @@ def load_notebook(path: str, raw: bytes, settings: SourceSettings) -> Iterator[L
             continue
         canon.label(f"cell {number}")
         kind = cell.get("cell_type")
-        canon.add(fenced(text, language=language.lower()) + "\n" if kind == "code" else text.strip("\n") + "\n\n")
+        code = fenced(text, language=f"{language.lower()} cell={number}") + "\n"
+        canon.add(code if kind == "code" else text.strip("\n") + "\n\n")
         heading = re.search(r"^# +(\S.*)", text, re.MULTILINE) if kind == "markdown" else None
         title = title or (heading[1].strip() if heading else None)
     yield canon.loaded(path, f"ipynb:{encoding.rule}", title=title)
