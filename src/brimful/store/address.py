@@ -1,4 +1,4 @@
-"""Which server, database and corpus does an address mean?
+"""The server, database and corpus of an address.
 
     postgresql://user@host:5432/database?corpus=notes&schema=brimful
 
@@ -36,7 +36,7 @@ class Address:
     corpus: str
     schema: str
     settings: tuple[tuple[str, str], ...] = field(repr=False)
-    """What libpq is told, the password included."""
+    """The settings of libpq, the password included."""
 
     @classmethod
     def of(cls, text: str) -> Address:
@@ -44,13 +44,13 @@ class Address:
         try:
             parts = urlsplit(text)
             host, port = parts.hostname, parts.port
-            given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+            options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
         except ValueError:
             raise InputError(f"{masked(text)!r:.200} is not an address; {_SHAPE}") from None
-        asked = dict(given)
-        if parts.scheme not in _SCHEMES or parts.fragment or len(asked) != len(given):
+        libpq = dict(options)
+        if parts.scheme not in _SCHEMES or parts.fragment or len(libpq) != len(options):
             raise InputError(f"{masked(text)!r:.200} is not an address; {_SHAPE}")
-        corpus, schema = asked.pop("corpus", _MAIN), asked.pop("schema", _SCHEMA)
+        corpus, schema = libpq.pop("corpus", _MAIN), libpq.pop("schema", _SCHEMA)
         if not _CORPUS.fullmatch(corpus) or not corpus.isprintable():
             raise InputError(f"corpus {corpus!r:.200} can't be used; a name has 1 to 100 visible characters")
         if not _NAME.fullmatch(schema):
@@ -62,7 +62,7 @@ class Address:
             "password": unquote(parts.password) if parts.password else None,
             "dbname": unquote(parts.path.removeprefix("/")) or None,
         }
-        settings = {**asked, **{name: value for name, value in named.items() if value is not None}}
+        settings = {**libpq, **{name: value for name, value in named.items() if value is not None}}
         return cls(masked(text), corpus, schema, tuple(sorted(settings.items())))
 
     def __str__(self) -> str:
@@ -70,15 +70,15 @@ class Address:
 
     @property
     def key(self) -> str:
-        """The same for the same corpus, whoever asks and however: server, database, schema and corpus."""
-        known = dict(self.settings)
-        return urlencode([(name, known.get(name, "")) for name in ("host", "port", "dbname")]) + (
+        """One text for a corpus: server, database, schema and name, without user and options."""
+        settings = dict(self.settings)
+        return urlencode([(name, settings.get(name, "")) for name in ("host", "port", "dbname")]) + (
             f"&schema={self.schema}&corpus={quote(self.corpus)}"
         )
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be shown."""
+        """Passwords, which must not be shown."""
         return tuple(value for name, value in self.settings if name in ("password", "sslpassword") and value)
 
 
@@ -112,5 +112,5 @@ def masked(text: str) -> str:
     scheme, _, rest = start.partition("://")
     account, at, place = rest.rpartition("@")
     shown = f"{scheme}://{account.partition(':')[0]}{at}{place}"
-    kept = "&".join(each for each in query.split("&") if not _SECRET.match(each))
-    return shown + (mark + kept if kept else "")
+    harmless = "&".join(option for option in query.split("&") if not _SECRET.match(option))
+    return shown + (mark + harmless if harmless else "")

@@ -1,4 +1,4 @@
-"""Which documents does a state hold? One root over all of them, and proofs that one is among them.
+"""One root over all documents of a state, and proofs that one is among them.
 
 The tree is a function of the set of documents alone: leaves fall into 4,096 buckets by the hash of
 their path and are sorted inside, so neither the order nor the history of adding shows. Changing one
@@ -23,7 +23,7 @@ NOTHING = blake3(_EMPTY).digest()
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The hashes beside the way from a leaf to the root; True means that the sibling stands on the left."""
+    """The hashes next to the way from a leaf to the root; True for a sibling on the left."""
 
     siblings: tuple[tuple[bool, bytes], ...]
 
@@ -35,7 +35,7 @@ class Proof:
 
 
 def leaf_hash(path: str, time: int | None, content_hash: bytes) -> bytes:
-    """What is proven of a document: its path, its time and its content."""
+    """The leaf of a document: its path, its time and its content."""
     name = path.encode()
     moment = b"" if time is None else time.to_bytes(8, "big", signed=True)
     text = b"%b%b%b%c%b%b" % (_LEAF, len(name).to_bytes(8, "big"), name, len(moment), moment, content_hash)
@@ -66,7 +66,7 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
 
 
 def all_buckets(roots: Mapping[int, bytes]) -> list[list[bytes]]:
-    """The tree over all buckets; those not given are empty. Its last level is the state root."""
+    """The tree over all buckets, empty where no root is given. Its last level is the state root."""
     return _levels_of(roots.get(bucket, NOTHING) for bucket in range(_BUCKETS))
 
 
@@ -79,16 +79,16 @@ _root_over = functools.lru_cache(maxsize=2)(root_of)
 
 
 def prove(bucket: Sequence[bytes], number: int, *, place: int, above: Sequence[Sequence[bytes]]) -> Proof:
-    """The proof for leaf `number` of the bucket that stands at `place` in the tree over all buckets."""
+    """The proof for leaf `number` of the bucket at `place` in the tree over all buckets."""
     return Proof((*_siblings(_levels_of(bucket), number), *_siblings(above, place)))
 
 
 def _siblings(levels: Sequence[Sequence[bytes]], number: int) -> Iterator[tuple[bool, bytes]]:
-    """What stands beside the way up from a leaf."""
+    """The siblings on the way up from a leaf."""
     for level in levels[:-1]:
-        beside = number ^ 1
-        if beside < len(level):
-            yield beside < number, level[beside]
+        sibling = number ^ 1
+        if sibling < len(level):
+            yield sibling < number, level[sibling]
         number //= 2
 
 

@@ -1,4 +1,4 @@
-"""Which store does a path or an address mean?"""
+"""Stores opened, made and rebuilt by their path or address."""
 
 from __future__ import annotations
 
@@ -61,9 +61,7 @@ def rebuild(path: Named) -> None:
 
 
 def digests_of(place: Place) -> Path:
-    """The file for what models have answered: beside a store's own, or in the user's folder for one on a server whose
-    role may only ask it.
-    """
+    """The file of models' answers: next to a store, or in the user's folder for a server that may only be asked."""
     if isinstance(place, Path):
         return place.with_name(f"{place.name}-digests")
     from hashlib import sha256

@@ -1,8 +1,8 @@
-"""Which vectors of texts does a store remember?
+"""The vectors of texts that a store remembers.
 
-By model and content: the hash of exactly the text that was embedded, whatever document it stands in. They follow from
-texts that are asked about, not from what was added, so they have no part in the state root or the generation, and are
-written beside whoever writes documents. A row is sealed like every other.
+The key is the model with the hash of the embedded text, whatever document it is from. Vectors follow from questions,
+not from changes of the corpus, so they are outside of the state root and the generation, and are written in
+transactions of their own, next to commits. Each row has its seal.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from brimful.errors import CorruptError, InputError
 from brimful.index.segments import Numbers
 from brimful.index.vectors import KEY_BYTES, Bytes, unpack
 from brimful.store.format import Cursor, seal_of
+from brimful.store.state import AT_ONCE
 
-_AT_ONCE = 500
 _DAMAGED = "a remembered vector fails its checksum; verify the store, or purge() it: vectors are made again when needed"
 
 
@@ -29,16 +29,16 @@ class KnownVectors(NamedTuple):
 
 
 def known(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
-    """What is remembered of these texts; what was changed since it was written is an error."""
+    """The remembered vectors of texts; a row that was changed since is an error."""
     rows = np.zeros((len(keys), width), np.int8)
-    found = _found(cursor, model, keys, width=width)
-    places = [at for at, key in enumerate(keys) if key in found]
-    rows[places] = unpack([found[keys[at]] for at in places], width=width)
+    vectors = _vectors(cursor, model, keys, width=width)
+    places = [place for place, key in enumerate(keys) if key in vectors]
+    rows[places] = unpack([vectors[keys[place]] for place in places], width=width)
     return KnownVectors(rows, np.setdiff1d(np.arange(len(keys)), np.array(places, np.int64)))
 
 
 def remember(cursor: Cursor, model: str, keys: Sequence[bytes], rows: Bytes) -> None:
-    """Keep vectors; one that is there already stays as it is."""
+    """Write vectors; one that is there already stays as it is."""
     if rows.ndim != 2 or len(keys) != len(rows) or any(len(key) != KEY_BYTES for key in keys):
         raise InputError(f"{len(keys)} keys of {KEY_BYTES} bytes can't go with vectors of the shape {rows.shape}")
     number = _number_made(cursor, model, rows.shape[1])
@@ -65,7 +65,7 @@ def forget(cursor: Cursor) -> None:
 
 
 def problems(cursor: Cursor) -> Iterator[str]:
-    """What is not as it was written."""
+    """Rows that are not as they were written."""
     for *values, seal in cursor.fetch("SELECT number, name, width, seal FROM vector_models"):
         if seal_of(*values) != seal:
             yield "a row of vector_models fails its checksum"
@@ -74,19 +74,19 @@ def problems(cursor: Cursor) -> Iterator[str]:
             yield "a remembered vector fails its checksum"
 
 
-def _found(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
-    """The vectors of those texts that are remembered."""
+def _vectors(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> dict[bytes, bytes]:
+    """Packed vectors by key."""
     number = _number(cursor, model, width)
-    found: dict[bytes, bytes] = {}
-    for first in range(0, len(keys) if number is not None else 0, _AT_ONCE):
-        asked = keys[first : first + _AT_ONCE]
-        marks = ", ".join("?" * len(asked))
+    vectors: dict[bytes, bytes] = {}
+    for first in range(0, len(keys) if number is not None else 0, AT_ONCE):
+        batch = keys[first : first + AT_ONCE]
+        marks = ", ".join("?" * len(batch))
         statement = f"SELECT key, numbers, seal FROM vectors WHERE model = ? AND key IN ({marks})"  # noqa: S608
-        for key, numbers, seal in cursor.fetch(statement, (number, *asked)):
+        for key, numbers, seal in cursor.fetch(statement, (number, *batch)):
             if seal != seal_of(number, key, numbers) or len(numbers) != width:
                 raise CorruptError(_DAMAGED)
-            found[key] = numbers
-    return found
+            vectors[key] = numbers
+    return vectors
 
 
 def _number(cursor: Cursor, model: str, width: int) -> int | None:

@@ -1,4 +1,4 @@
-"""What is known of a stored document before any of its text is read? Rows, cards, columns of all of them."""
+"""The facts of stored documents without their text: rows, cards, and columns of all of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NO_TIME = int(np.iinfo(np.int64).min)
 
 
 class Card(NamedTuple):
-    """What search shows of a live document."""
+    """The facts of a live document that search shows."""
 
     number: int
     path: str
@@ -50,7 +50,7 @@ class Card(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """What is told of a document in a list; its lines only where they were counted."""
+    """A document in a list; its lines only where they were counted."""
 
     path: str
     title: str | None
@@ -77,30 +77,30 @@ class Documents:
 
     @classmethod
     def of(cls, columns: Sequence[Sequence[Any]]) -> Documents:
-        """What cards say, given as a column for each of their fields.
+        """All documents from a column for each field of a card.
 
         >>> cards = [Card(7, "b.md", None, 4, None, "prose", None), Card(9, "a.md", "A", 5, 60, "prose", None)]
-        >>> found = Documents.of(list(zip(*cards)))
-        >>> found.paths, found.numbers.tolist(), found.row_of(7), found.rows_of(np.array([9, 7, 9])).tolist()
-        (('a.md', 'b.md'), [9, 7], 1, [0, 1, 0])
+        >>> documents = Documents.of(list(zip(*cards)))
+        >>> documents.paths, documents.numbers.tolist(), documents.rows_of(np.array([9, 7, 9])).tolist()
+        (('a.md', 'b.md'), [9, 7], [0, 1, 0])
         """
         order = sorted(range(len(columns[1])), key=columns[1].__getitem__)
         numbers, paths, titles, lengths, times, kinds, languages = (
             tuple(map(column.__getitem__, order)) for column in columns
         )
-        known = np.array([NO_TIME if time is None else time for time in times], np.int64)
+        seconds = np.array([NO_TIME if time is None else time for time in times], np.int64)
         column = np.array(numbers, np.int64)
         rows = np.argsort(column)
         sizes = np.array(lengths, np.int64)
         names: dict[str | None, Any] = {}  # equal ones as one object: a million documents have two dozen languages
         kinds, languages = (tuple(names.setdefault(name, name) for name in column) for column in (kinds, languages))
-        return cls(column, paths, titles, sizes, known, kinds, languages, column[rows], rows)
+        return cls(column, paths, titles, sizes, seconds, kinds, languages, column[rows], rows)
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def listed(self, row: int) -> Listed:
-        """What is told of one of them."""
+        """The entry of a row in a list."""
         time = int(self.times[row])
         return Listed(
             self.paths[row],
@@ -128,12 +128,12 @@ class Documents:
 
     def rows_of(self, numbers: Numbers) -> Numbers:
         """The rows of many numbers at once."""
-        at = self._sorted.searchsorted(numbers)
-        known = at < len(self)
-        known[known] = self._sorted[at[known]] == numbers[known]
-        if not known.all():
-            raise DocumentError(f"no live document has the number {numbers[~known][0]}; ask the same snapshot")
-        return self._rows[at]
+        places = self._sorted.searchsorted(numbers)
+        is_live = places < len(self)
+        is_live[is_live] = self._sorted[places[is_live]] == numbers[is_live]
+        if not is_live.all():
+            raise DocumentError(f"no live document has the number {numbers[~is_live][0]}; ask the same snapshot")
+        return self._rows[places]
 
 
 class Extents(NamedTuple):

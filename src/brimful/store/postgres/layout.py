@@ -1,4 +1,4 @@
-"""How is a store laid out on PostgreSQL, and who may see which rows of it?
+"""The tables of a store on PostgreSQL, and the roles that may see their rows.
 
 All corpora share a few tables. Each row says whose it is, and row-level security shows a role the rows of its own
 corpora only. A transaction names one corpus (`brimful.corpus`), and views of the tables' plain names show that one, so
@@ -200,7 +200,6 @@ def roles(schema: str, corpus: str, role: str, *, readers: str | None = None) ->
         f"INSERT INTO {place}.corpora (name, role, readers) VALUES ({values})",  # noqa: S608
         "    ON CONFLICT (name) DO UPDATE SET role = excluded.role, readers = excluded.readers;",
         f"-- Then, for each person or program: GRANT {who} TO somebody;",
-        "-- Writers need TEMPORARY on the database, which everybody has unless it was revoked.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""How is a server spoken to: who is connected, who runs the statements, and what does a failure mean?"""
+"""Connections to a PostgreSQL server, the cursor on one, and its errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
-from itertools import chain, count, islice
+from itertools import count
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import psycopg
@@ -40,7 +40,7 @@ WAIT_SECONDS = 120
 IDLE_SECONDS = 600
 """How long a transaction may be idle where the administrator has set no limit."""
 
-# ---- errors: What does PostgreSQL say, in our words and without any password?
+# ---- errors
 
 _NOT_YOURS = (
     "{address}: this role may not use that corpus, or make it; ask an administrator for it "
@@ -50,7 +50,7 @@ _NOT_YOURS = (
 
 @contextmanager
 def translated(place: object) -> Iterator[None]:
-    """PostgreSQL's errors in our words, without any password."""
+    """Translate PostgreSQL's errors, without any password."""
     try:
         yield
     except psycopg.Error as error:
@@ -78,7 +78,7 @@ _SIGNS = {
     "role ": "28",
     "does not exist": "3D000",
 }
-"""Codes of errors that have none, because they came before a session began."""
+"""Codes for errors before a session has begun, which come without one."""
 _GONE = (
     " can't be reached (REASON); is the server running, and is the address right? "
     "What was committed is intact: try the same again"
@@ -111,18 +111,18 @@ _MEANINGS: dict[str, tuple[type[StoreError], str]] = {
     "08": (StoreUnreachableError, _GONE),
     "57": (StoreUnreachableError, _GONE),
 }
-"""Errors in our words, by the beginning of their code."""
+"""Our errors by the beginning of PostgreSQL's code."""
 
 
 def without(place: object, error: BaseException) -> str:
-    """What a server said, on one line and without the password."""
-    said = " ".join(str(error).split())
+    """A server's message on one line, without the password."""
+    message = " ".join(str(error).split())
     for secret in place.secrets if isinstance(place, Address) else ():
-        said = said.replace(secret, "***")
-    return said[:300]
+        message = message.replace(secret, "***")
+    return message[:300]
 
 
-# ---- connection: How long is a server waited for, and how does a transaction begin?
+# ---- connections
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -133,7 +133,7 @@ class SilentError(psycopg.OperationalError):
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that gives up a server which says nothing for too long."""
+    """A connection that gives up a server after too long a silence."""
 
     silent_seconds: float = SILENT_SECONDS
 
@@ -161,7 +161,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 
 
 def connected(address: Address) -> Connection:
-    """A connection whose texts are ours; its transactions begin with `beginning`, so a pooler may share it."""
+    """A connection with this store's texts; its transactions begin with `beginning`, so a pooler may share it."""
     standard = {
         "connect_timeout": str(CONNECT_SECONDS),
         "application_name": "brimful",
@@ -171,11 +171,11 @@ def connected(address: Address) -> Connection:
         "keepalives_count": "3",
     }
     try:
-        known = make_conninfo("", **{**standard, **dict(address.settings)}, client_encoding="utf8")
+        conninfo = make_conninfo("", **{**standard, **dict(address.settings)}, client_encoding="utf8")
     except psycopg.ProgrammingError as error:
         raise InputError(f"{address} can't be used as an address: {without(address, error)}") from None
-    # A pooler may give the next transaction to another session, which knows nothing of what was prepared.
-    connection = Connection.connect(known, autocommit=True, prepare_threshold=None)
+    # A pooler may give the next transaction to another session, without prepared statements.
+    connection = Connection.connect(conninfo, autocommit=True, prepare_threshold=None)
     connection.adapters.register_dumper(str, _TextDumper)
     connection.adapters.register_loader("text", _TextLoader)
     connection.adapters.register_loader("text", _TextBinaryLoader)
@@ -183,7 +183,7 @@ def connected(address: Address) -> Connection:
 
 
 def beginning(address: Address, *, corpus: int | None = None, wait_seconds: float | None = None) -> str:
-    """The statements that begin a transaction: one that only reads, unless it may wait for others.
+    """The statements that begin a transaction; without a wait it only reads.
 
     All settings end with it. The administrator's limit for idle transactions holds; where there is none, ours does.
     """
@@ -211,7 +211,7 @@ def transaction(connection: Connection, begin: str) -> Iterator[None]:
         raise
 
 
-# ---- cursor: How are a store's statements run on PostgreSQL, blobs sent and fetched, and what is kept of them?
+# ---- the cursor
 
 PIECE_BYTES = 1 << 20
 """The largest part of a value that one fetch brings."""
@@ -220,15 +220,7 @@ MOST_BYTES = 1 << 30
 """The largest value: PostgreSQL itself holds no larger one."""
 
 _BATCH_BYTES = 4 << 20
-_INCOMING = (
-    "CREATE TEMP TABLE IF NOT EXISTS brimful_incoming (key bigint, data bytea, seal bytea) ON COMMIT DELETE ROWS; "
-    "ALTER TABLE pg_temp.brimful_incoming ALTER data SET STORAGE EXTERNAL"
-)
 _names = count(1)
-_INSERT = re.compile(r"(INSERT INTO \w+ VALUES )\([?, ]+\)(.*)")
-_DELETE = re.compile(r"(DELETE FROM \w+ WHERE \w+ = )\?")
-_ROWS = 500
-"""Rows that one statement writes."""
 
 
 class PostgresCursor(Cursor):
@@ -249,12 +241,11 @@ class PostgresCursor(Cursor):
         self._has_turn = False
         self._waiting: dict[int, SealedKey] = {}
         self._waiting_bytes = 0
-        self._incoming = False
-        self._in_use = threading.RLock()  # threads that ask the same state read one after the other
+        self._in_use = threading.RLock()  # threads that share a snapshot read one after the other
         self.trips = 0
 
     def _read(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """The rows of a statement that is PostgreSQL's own."""
+        """The rows of a statement in PostgreSQL's dialect."""
         with self._in_use:
             self.trips += 1
             return self.connection.cursor(binary=True).execute(statement, values).fetchall()
@@ -265,7 +256,7 @@ class PostgresCursor(Cursor):
         return self._read(_with_marks(statement), values)
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The same, one by one: the server keeps the rest."""
+        """Rows one by one, of which the server keeps the others."""
         with self.connection.cursor(f"brimful_{next(_names)}", binary=True) as cursor:
             cursor.itersize = 1_000
             self.trips += 1
@@ -277,25 +268,14 @@ class PostgresCursor(Cursor):
         self.trips += 1
         return self.connection.execute(_with_marks(statement), values or None)
 
-    def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> object:
-        """The same for many values: rows of an INSERT go together, and numbers that a DELETE is given."""
+    def executemany(self, statement: str, values: Iterable[Sequence[Value]]) -> None:
+        """A statement for many values, sent together."""
         self._send(statement)
-        rows = iter(values)
-        insert, delete = _INSERT.fullmatch(statement), _DELETE.fullmatch(statement)
-        while some := list(islice(rows, _ROWS)):
-            self.trips += 1
-            if insert:
-                places = count(1)
-                marks = ", ".join(f"({', '.join(f'${next(places)}' for _ in row)})" for row in some)
-                psycopg.RawCursor(self.connection).execute(f"{insert[1]}{marks}{insert[2]}", [*chain(*some)])
-            elif delete:
-                self.connection.execute(f"{delete[1]}ANY(%s)", ([value for (value,) in some],))
-            else:
-                self.connection.cursor().executemany(_with_marks(statement), some)
-        return None
+        self.trips += 1
+        self.connection.cursor().executemany(_with_marks(statement), values)
 
     def sealed(self, table: Literal["blobs", "maps"], key: int) -> tuple[bytes, bytes] | None:
-        """Bytes with their seal: their length first, with as much as one fetch may bring, then the rest in pieces."""
+        """Bytes with their seal, in pieces where they are long."""
         if table == "blobs" and key in self._waiting:
             return self._waiting[key][1:]
         if table == "maps" or self._remote is None:
@@ -303,7 +283,7 @@ class PostgresCursor(Cursor):
         return self._remote.get(key)
 
     def expect(self, keys: Sequence[int]) -> None:
-        """Fetch blobs that will be asked for, where they are kept."""
+        """Fetch blobs that are needed next, where this cursor keeps any."""
         if self._remote is not None:
             self._remote.expect(keys)
 
@@ -312,18 +292,18 @@ class PostgresCursor(Cursor):
 
     def _fetched(self, table: str, keys: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
         statement = _SEALED.format(table=table, key=_KEY[table])
-        found = {}
+        blobs = {}
         for key, length, seal, data in self._read(statement, (1, PIECE_BYTES, list(keys))):
             if length > MOST_BYTES:
                 raise CorruptError(f"{table} {key} has {length} bytes; verify the store, or index the sources again")
             parts = [data]
             for start in range(len(data), length, PIECE_BYTES):
                 parts += [part for *_, part in self._read(statement, (start + 1, PIECE_BYTES, [key]))]
-            found[key] = (b"".join(parts), seal)
-        return found
+            blobs[key] = (b"".join(parts), seal)
+        return blobs
 
     def write_blobs(self, blobs: Iterable[SealedKey]) -> None:
-        """Keep blobs; they are sent together, some megabytes at once."""
+        """Write blobs, some megabytes at once."""
         for blob in blobs:
             self._waiting[blob[0]] = blob
             self._waiting_bytes += len(blob[1])
@@ -331,34 +311,22 @@ class PostgresCursor(Cursor):
                 self.flush()
 
     def flush(self) -> None:
-        """Send what is waiting: COPY, which row-level security allows into a table of the session's own only."""
+        """Send the blobs that are waiting."""
         waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
         if not waiting:
             return
-        self.trips += 3
-        if not self._incoming:
-            self.connection.execute(_INCOMING)
-            self._incoming = True
+        self.trips += 2
         rewritten = [key for key in waiting if kind_of_key(key) in CHANGING]
         if rewritten:
             self.connection.execute("DELETE FROM blobs WHERE key = ANY(%s)", (rewritten,))
-        with self.connection.cursor(binary=True).copy(
-            "COPY pg_temp.brimful_incoming FROM STDIN (FORMAT BINARY)"
-        ) as copy:
-            copy.set_types(["int8", "bytea", "bytea"])
-            for blob in waiting.values():
-                copy.write_row(blob)
-        self.connection.execute(
-            "INSERT INTO blobs SELECT key, data, seal FROM pg_temp.brimful_incoming; "
-            "DELETE FROM pg_temp.brimful_incoming"
-        )
+        self.connection.cursor().executemany("INSERT INTO blobs VALUES (%b, %b, %b)", list(waiting.values()))
 
     def _send(self, statement: str) -> None:
         if self._waiting and "blobs" in statement:
             self.flush()
 
     def next_segment(self) -> int:
-        """A number that no segment of this corpus ever had: what a reader keeps of one stays true."""
+        """A number that no segment of this corpus ever had: a reader's copy of one stays true."""
         if self._beside is None:
             raise StoreError("only a transaction that writes has new segments")
         with self._beside() as cursor:  # committed at once, so that nobody waits for it
@@ -366,7 +334,7 @@ class PostgresCursor(Cursor):
             return int(number)
 
     def take_turn(self, expected: Sequence[tuple[int, bytes]] = ()) -> None:
-        """Lock a row of the corpus: one that others can't see can't be locked by them."""
+        """Lock a row of the corpus, which other tenants can't see and so can't lock."""
         if self._has_turn:
             return
         self.flush()
@@ -374,8 +342,8 @@ class PostgresCursor(Cursor):
             raise StoreAccessError("the corpus is gone, or its role was changed; open it again")
         self._has_turn = True
         if expected:
-            found = self._read("SELECT key, seal FROM blobs WHERE key = ANY(%s)", ([key for key, _ in expected],))
-            if sorted(found) != sorted(expected):
+            present = self._read("SELECT key, seal FROM blobs WHERE key = ANY(%s)", ([key for key, _ in expected],))
+            if sorted(present) != sorted(expected):
                 raise ChangedError
 
     def size_bytes(self) -> int:
@@ -399,7 +367,7 @@ _SEALED = "SELECT {key}, octet_length(data), seal, substr(data, %s, %s) FROM {ta
 HOLD = "SELECT number FROM counters WHERE number = ? FOR UPDATE"
 
 
-# ---- session: How do tables and corpora come to be?
+# ---- tables and corpora
 
 _FASTER = (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema, psycopg.errors.DuplicateTable)
 """Errors where another process made the same in the same moment."""
@@ -415,7 +383,7 @@ def reading(address: Address) -> Iterator[Cursor]:
 
 
 def prepared(connection: Connection, address: Address, *, make: bool) -> int:
-    """The number of an address's corpus; what is not there yet is made."""
+    """The number of an address's corpus, which is made where it may be, with its tables."""
     if connection.info.server_version < layout.LEAST_SERVER:
         raise StoreVersionError(
             f"{address} is PostgreSQL {connection.info.server_version // 10_000}; "
@@ -493,7 +461,7 @@ def owns_tables(connection: Connection) -> bool:
 
 
 def index_terms(connection: Connection) -> None:
-    """Where the server has pg_trgm, words are found by likeness and by any part."""
+    """Index the table of terms by likeness, on a server with pg_trgm."""
     found = connection.execute(
         "SELECT nspname FROM pg_catalog.pg_opclass AS kind JOIN pg_catalog.pg_namespace AS place "
         "ON place.oid = kind.opcnamespace WHERE opcname = 'gin_trgm_ops'"
@@ -505,7 +473,7 @@ def index_terms(connection: Connection) -> None:
 
 
 def _number(connection: Connection, address: Address) -> int | None:
-    """The number of a corpus of this role, from now on the transaction's own, whether it was begun or not."""
+    """The number of a corpus of this role, which the transaction chooses, whether it was begun or not."""
     row = connection.execute("SELECT number FROM own_corpora() WHERE name = %s", (address.corpus,)).fetchone()
     if row is None:
         return None
@@ -537,7 +505,7 @@ def _make_corpus(connection: Connection, address: Address) -> int:
 
 
 class _ServerState(NamedTuple):
-    """What a server has, and what a role may do there."""
+    """Facts of a server, and rights of a role there."""
 
     version: str
     role: str
@@ -562,7 +530,7 @@ def server_of(address: Address) -> _ServerState:
     return _ServerState(*found)
 
 
-# ---- texts: PostgreSQL holds none with a NUL, and a path may have one
+# ---- texts: PostgreSQL has no NUL in one, and a path may have it
 
 
 def _escaped(text: str) -> str:
@@ -593,4 +561,4 @@ class _TextLoader(TextLoader):
 
 class _TextBinaryLoader(TextBinaryLoader):
     def load(self, data: Any) -> Any:
-        return _plain(super().load(data))  # type: ignore[arg-type]  # likewise
+        return _plain(super().load(data))  # type: ignore[arg-type]  # the connection's encoding is known
