@@ -373,19 +373,6 @@ def test_a_blob_that_is_gone_is_no_other_ranking(tmp_path, kind):
         asked(path)
 
 
-def test_a_segment_that_is_gone_is_no_smaller_corpus(tmp_path):
-    """Where a segment's own row can't be found, nothing is answered from the rest."""
-    path = tmp_path / "store.db"
-    with SqliteStore(path) as store:
-        store.add([entry("a.md", "tea at four")])
-        store.add([entry("b.md", "tea at five")])
-    connection = apsw.Connection(str(path), vfs=checksums())
-    connection.execute("DELETE FROM segments WHERE number = 1")
-    connection.close()
-    with pytest.raises(CorruptError, match="segment"):
-        asked(path)
-
-
 @pytest.mark.parametrize("kind", [schema.CARDS, schema.EXTENTS, schema.HEADS, schema.FIRSTS, schema.TEXT])
 def test_a_blob_that_says_it_holds_gigabytes_is_refused(tmp_path, kind):
     """A small blob that unpacks to more than a store of this size can hold is refused before it is unpacked."""

@@ -617,7 +617,7 @@ def test_the_package_that_is_missing_is_named(monkeypatch):
     """The remedy is the extra."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "brimful.store.postgres")
-    refusal("postgresql://127.0.0.1:9/team", MissingPartError, r"brimful\[postgres\]")
+    refusal("postgresql://127.0.0.1:9/team", MissingPartError, r"\[postgres\]")
 
 
 def test_a_connection_that_is_cut_is_an_error_and_then_made_anew(store, postgres_server):

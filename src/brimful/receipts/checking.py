@@ -1,8 +1,8 @@
 """Receipts checked: by themselves, against a store, against files.
 
     check(receipt, text=…)                  the receipt by itself, and the text by its hash: no source is read
-    check_store(receipt, snapshot, text=…)  the text written again from what a store holds, and all that is said of it
-    check_files(receipt, root, text=…)      the same from the files below a folder
+    check_store(receipt, snapshot, text=…)  the text written again from a store
+    check_files(receipt, root, text=…)      the text written again from the files below a folder
 
 Each returns `Findings`: a list that is empty where all that was compared is as the receipt says, and which also says
 what was compared and what was not. A receipt is not signed: it proves that documents are under its state root, and

@@ -79,7 +79,7 @@ class CitedSeam(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CitedWindow:
-    """Bytes `[start, end)` of a document that stand in the context, their hash, and what brought them there.
+    """Bytes `[start, end)` of a document in the context, their hash, and what brought them there.
 
     With the document it is all that a format needs in order to write the window again. `sequence` is part of the id of
     a window that another retriever brought, and `line` the first line that it says it has.
@@ -99,8 +99,8 @@ class CitedWindow:
     sequence: int = field(default=0, metadata=UNLESS_EMPTY)
     line: Natural = field(default=Natural(0), metadata=UNLESS_EMPTY)
     coherence: Score | None = field(default=None, metadata=UNLESS_EMPTY)
-    cluster: str | None = field(default=None, metadata=UNLESS_EMPTY)  # windows with the same one are linked
-    also_in: tuple[str, ...] = field(default=(), metadata=UNLESS_EMPTY)  # documents that say nearly the same
+    cluster: str | None = field(default=None, metadata=UNLESS_EMPTY)  # linked windows share it
+    also_in: tuple[str, ...] = field(default=(), metadata=UNLESS_EMPTY)  # near duplicates
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def observe(path: str, blocks: Iterable[bytes], spans: Iterable[Span]) -> Observ
 
 
 def _united(spans: Iterable[Span]) -> list[Span]:
-    """The ranges in order, those that touch as one."""
+    """The ranges in order, with touching ones joined."""
     united: list[Span] = []
     for start, end in sorted(spans):
         if united and start <= united[-1][1]:

@@ -3,7 +3,7 @@
     postgresql://user@host:5432/database?corpus=notes&schema=brimful
 
 `corpus` names one of many in a database (default: main), `schema` where the tables are (default: brimful). Whatever
-else stands behind the question mark is libpq's (`sslmode`, `passfile`, `connect_timeout`, …). A password is better kept
+else follows the question mark is libpq's (`sslmode`, `passfile`, `connect_timeout`, …). A password is better kept
 in ~/.pgpass or PGPASSWORD; one in an address is used, and never shown.
 """
 
@@ -40,7 +40,7 @@ class Address:
 
     @classmethod
     def of(cls, text: str) -> Address:
-        """Read an address; what is wrong with it is said without showing a password."""
+        """Read an address; errors show no password."""
         try:
             parts = urlsplit(text)
             host, port = parts.hostname, parts.port
@@ -86,7 +86,7 @@ Place = Path | Address
 """Where a corpus lies: in a file or on a server."""
 
 STORE_NAME = "brimful.db"
-"""The file of a store in a folder of its own."""
+"""The file of a store that is named by its folder."""
 
 _SHAPE = "write postgresql://USER@HOST:PORT/DATABASE?corpus=NAME"
 

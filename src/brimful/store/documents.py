@@ -196,7 +196,7 @@ class WholeDocuments:
         return self.one(snapshot, path, as_stored=True).content[start:end]
 
     def texts(self, snapshot: StoredSnapshot, hits: Sequence[Hit], *, known: dict[str, Document]) -> Iterator[str]:
-        """The text of each hit, read when it is asked for; documents that are read whole are added to `known`."""
+        """The text of each hit, read one by one; documents that are read whole are added to `known`."""
         for number, hit in enumerate(hits):
             if not number % _TOGETHER:
                 snapshot.expect({hit.path for hit in hits[number : number + _TOGETHER]} - known.keys())

@@ -90,7 +90,7 @@ def _vectors(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -
 
 
 def _number(cursor: Cursor, model: str, width: int) -> int | None:
-    """The number of a model, where it has one; another width under the same name is refused."""
+    """The number of a model, where it has one; its width must be as before."""
     statement = "SELECT number, name, width, seal FROM vector_models WHERE name = ?"
     for number, name, stored, seal in cursor.fetch(statement, (model,)):
         if seal_of(number, name, stored) != seal:

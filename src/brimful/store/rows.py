@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
 
 NO_TIME = int(np.iinfo(np.int64).min)
-"""Stands in the column of times for a document that has none."""
+"""The time of a document without one, in the column of times."""
 
 
 class Card(NamedTuple):
@@ -63,7 +63,7 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Documents:
-    """All live documents in columns, by path: a row means the same after any history, a number does not."""
+    """All live documents in columns, by path: the row of a document does not depend on history, its number does."""
 
     numbers: Numbers
     paths: Sequence[str]
@@ -112,7 +112,7 @@ class Documents:
         )
 
     def description(self) -> str:
-        """A hash of what search uses beside path, time and content, which are under the root: titles, kinds, languages.
+        """A hash of titles, kinds and languages, which search uses and which are not under the root.
 
         >>> rest = [[4], [None], ["prose"], [None]]
         >>> one, other = (Documents.of([[1], ["a.md"], [title], *rest]) for title in ("A", "B"))

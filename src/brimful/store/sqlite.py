@@ -46,7 +46,7 @@ _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_N
 
 @contextmanager
 def turn(path: Path, *, wait_seconds: float | None) -> Iterator[None]:
-    """Hold the store for a change of several commits; None waits for as long as it takes."""
+    """Hold the store for a change of several commits; None waits without an end."""
     lock = path.with_name(path.name + _LOCK_SUFFIX)
     try:
         descriptor = os.open(lock, _FLAGS, 0o600)
@@ -125,14 +125,14 @@ class SqliteStore(Store):
             self._connection, self._is_fixed = _opened(path)
             _prepare(self._connection, path)
             self._check_opened(outdated=outdated)
-        self._beside: apsw.Connection | None = None  # for vectors, which are read and written beside documents
-        self._beside_lock = threading.Lock()
+        self._vectors: apsw.Connection | None = None  # their own connection: they do not wait for writers of documents
+        self._vectors_lock = threading.Lock()
 
     def close(self) -> None:
         """Close the file."""
-        with self._beside_lock:
-            if self._beside is not None:
-                self._beside.close()
+        with self._vectors_lock:
+            if self._vectors is not None:
+                self._vectors.close()
         self._connection.close()
 
     def snapshot(self) -> StoredSnapshot:
@@ -184,12 +184,12 @@ class SqliteStore(Store):
 
     @contextmanager
     def _remembering(self, *, write: bool) -> Iterator[Cursor]:
-        with _translated(self.path), self._beside_lock:
-            if self._beside is None:
-                self._beside = _opened(self.path)[0]
-                self._beside.set_busy_timeout(BESIDE_MILLISECONDS)
-                self._beside.pragma("synchronous", "normal")  # vectors that a power cut loses are made again
-            with _transaction(self._beside) if write else nullcontext(SqliteCursor(self._beside)) as cursor:
+        with _translated(self.path), self._vectors_lock:
+            if self._vectors is None:
+                self._vectors = _opened(self.path)[0]
+                self._vectors.set_busy_timeout(BESIDE_MILLISECONDS)
+                self._vectors.pragma("synchronous", "normal")  # vectors that a power cut loses are made again
+            with _transaction(self._vectors) if write else nullcontext(SqliteCursor(self._vectors)) as cursor:
                 yield cursor
 
     def purge(self) -> None:
@@ -252,7 +252,7 @@ def opened_to_read(path: Path) -> apsw.Connection:
 
 
 def _opened_fixed(path: Path) -> apsw.Connection:
-    """A connection to a file that can't change under us: SQLite then needs no files beside it."""
+    """A connection to a file that can't change under us: SQLite then needs no other files."""
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
         raise StoreError(

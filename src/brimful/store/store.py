@@ -1,7 +1,7 @@
 """The changes of a corpus, on every engine: documents in, one commit at a time; segments merged, renamed, built anew.
 
 An engine (`sqlite`, `postgres`) says how its connections are opened, what a transaction is and what its errors mean;
-all else is here, so a corpus has the same bytes on each of them.
+all else is here, so a corpus has equal bytes on each of them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _SNIFFED = 65_536
 
 
 class Origins(NamedTuple):
-    """What is stored of one file."""
+    """The stamp of one file and the paths of its documents."""
 
     stamp: str | None
     paths: list[str]
@@ -83,7 +83,7 @@ class TakenError(Exception):
 
 
 class Store(ABC):
-    """A corpus that can be changed. A base class, since each engine is opened and let go of in its own way."""
+    """A corpus that can be changed. A base class, since each engine opens and closes in another way."""
 
     path: Place
     """Where it is, as people write it."""
@@ -98,7 +98,7 @@ class Store(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
 
     @abstractmethod
     def snapshot(self) -> StoredSnapshot:
@@ -110,7 +110,7 @@ class Store(ABC):
 
     @abstractmethod
     def own_files(self) -> list[Path]:
-        """The files that it consists of, so that it is never taken for a part of its own corpus."""
+        """The files of the store, which are never part of its corpus."""
 
     @abstractmethod
     def purge(self) -> None:
@@ -130,7 +130,7 @@ class Store(ABC):
 
     @abstractmethod
     def _remembering(self, *, write: bool) -> AbstractContextManager[Cursor]:
-        """A transaction beside whoever writes documents."""
+        """A transaction that does not wait for writers of documents."""
 
     @property
     def _is_writable(self) -> bool:
@@ -263,7 +263,7 @@ class Store(ABC):
     # ---- where documents came from
 
     def origins(self, prefix: str) -> dict[str, Origins]:
-        """What is stored of each file below a root: its stamp and the paths of its documents."""
+        """The stamp of each file below a root and the paths of its documents."""
         origins: dict[str, Origins] = {}
         statement = "SELECT origin, stamp, path FROM documents WHERE origin >= ? AND origin < ? ORDER BY path"
         with self._reading() as cursor:
@@ -281,7 +281,7 @@ class Store(ABC):
     def claim_folder(self, prefix: str, places: Sequence[Named], *, own: Sequence[str]) -> str | None:
         """Record the folder that the documents of a root are named in: the first that is free; None where none is.
 
-        What was recorded before stays. `own` are the prefixes of roots at the same place, which may share it.
+        A recorded folder stays. `own` are the prefixes of roots at this place, which may share it.
         """
         with self._writing() as cursor:
             roots = _roots(cursor)
@@ -335,7 +335,7 @@ class Store(ABC):
     # ---- vectors of texts
 
     def vectors_known(self, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
-        """What is remembered of texts by now, whichever process embedded them; `index.vectors.text_key` makes keys.
+        """The remembered vectors of texts, by any process; `index.vectors.text_key` makes keys.
 
         A row that is not what was written is a CorruptError: it must not become another ranking.
         """
@@ -444,7 +444,7 @@ class Store(ABC):
 
 
 def place_below(prefix: str) -> str:
-    """The file, folder or glob that a root's prefix stands for, as `Engine.add` takes it.
+    """The file, folder or glob of a root's prefix, as `Engine.add` takes it.
 
     >>> place_below("/notes//"), place_below("/notes?*.md//")
     ('/notes', '/notes/*.md')
@@ -455,14 +455,14 @@ def place_below(prefix: str) -> str:
 
 
 class Named(NamedTuple):
-    """Where the documents of a root would be named: in a folder (`docs/`, or none), of a single file its name there."""
+    """The name of a root's documents: a folder (`docs/`, or none), of a single file its name there."""
 
     folder: str
     file: str = ""
 
 
 def is_folder(folder: str | None) -> TypeGuard[str]:
-    """Whether this names documents: `docs/`, or nothing for those that stand in no folder."""
+    """Whether this names documents: `docs/`, or nothing for documents in no folder."""
     return folder is not None and (not folder or folder.endswith("/"))
 
 

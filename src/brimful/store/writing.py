@@ -205,7 +205,7 @@ class Batch:
 def prepare(documents: list[NewDocument]) -> Batch:
     """Index documents; the last one of a path is taken.
 
-    The list is emptied, and each text let go when its segment has been packed: memory holds each once.
+    The list is emptied, and each text freed when its segment has been packed: memory holds each once.
     """
     latest = {new.document.path: new for new in documents}
     documents.clear()

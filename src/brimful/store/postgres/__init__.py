@@ -1,4 +1,4 @@
-"""The server's store: a corpus on PostgreSQL, many writers, many readers, the same bytes as in a file.
+"""The server's store: a corpus on PostgreSQL, many writers, many readers, and the bytes that a file would have.
 
 A commit is one transaction, and writers of one corpus wait for each other inside of it, no longer than it takes to send
 what was prepared before. A question reads one snapshot (repeatable read), which ends with it; the next one asks first

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 VERSION = 4
 LEAST_SERVER = 150_000
-"""PostgreSQL 15: views that are read with the rights of whoever asks."""
+"""PostgreSQL 15: views that are read with the rights of the caller."""
 
 LONGEST_PATH_BYTES = 2_000
 """The longest path that PostgreSQL's index takes, with room to spare."""

@@ -233,11 +233,11 @@ class PostgresCursor(Cursor):
         connection: Connection,
         *,
         kept: BlobCache | None = None,
-        beside: Callable[[], AbstractContextManager[Cursor]] | None = None,
+        another: Callable[[], AbstractContextManager[Cursor]] | None = None,
     ) -> None:
         self.connection = connection
         self._remote = None if kept is None else RemoteBlobs(kept, self._blobs)
-        self._beside = beside
+        self._another_transaction = another
         self._has_turn = False
         self._waiting: dict[int, SealedKey] = {}
         self._waiting_bytes = 0
@@ -327,9 +327,9 @@ class PostgresCursor(Cursor):
 
     def next_segment(self) -> int:
         """A number that no segment of this corpus ever had: a reader's copy of one stays true."""
-        if self._beside is None:
+        if self._another_transaction is None:
             raise StoreError("only a transaction that writes has new segments")
-        with self._beside() as cursor:  # committed at once, so that nobody waits for it
+        with self._another_transaction() as cursor:  # committed at once, so that nobody waits for it
             ((number,),) = cursor.fetch(_COUNT, (layout.HELD["segments"],))
             return int(number)
 
@@ -352,7 +352,7 @@ class PostgresCursor(Cursor):
         return int(size)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self.connection.close()
 
 
@@ -370,7 +370,7 @@ HOLD = "SELECT number FROM counters WHERE number = ? FOR UPDATE"
 # ---- tables and corpora
 
 _FASTER = (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema, psycopg.errors.DuplicateTable)
-"""Errors where another process made the same in the same moment."""
+"""Errors of the slower of two processes that make tables at once."""
 
 
 @contextmanager
@@ -534,7 +534,7 @@ def server_of(address: Address) -> _ServerState:
 
 
 def _escaped(text: str) -> str:
-    """A text without NUL, in the same order as others.
+    """A text without NUL, which keeps the order of texts.
 
     >>> _escaped("a\\0b\\1") == "a\\1\\1b\\1\\2" and _plain(_escaped("a\\0b\\1")) == "a\\0b\\1"
     True

@@ -40,21 +40,19 @@ from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
 from brimful.store.writing import DocumentRow
 
-# ---- store: The server's store: what is one commit, one snapshot, one turn?
-
 _BESIDE_SECONDS = 0.25
 """How long a question waits for a writer before its vectors are not remembered."""
 
 _SPARE = 3
 _GENERATION = "SELECT value FROM meta WHERE key = 'generation'"
 _DRAIN_SECONDS = 1
-"""Questions that waited behind one that a silent server did not answer fail with it: each would wait in turn."""
+"""After a silence, questions that waited meanwhile fail at once: each would wait in turn."""
 _LEASE_SECONDS, _BEAT_SECONDS, _LOOK_SECONDS = 20, 5, 0.05
 
 
 class _Held(PostgresCursor):
     """The cursor of a snapshot. It reads in a transaction that ends when nobody asks, and begins anew with the next
-    question, or once where the connection was lost: the same generation holds the same corpus.
+    question, or once where the connection was lost: a generation is one corpus.
     """
 
     def __init__(self, store: PostgresStore, connection: Connection, generation: bytes) -> None:
@@ -90,7 +88,7 @@ class _Held(PostgresCursor):
             )
 
     def goes_on(self, connection: Connection, generation: bytes) -> bool:
-        """Read in a transaction that has begun, where it sees the same generation; else it is ended."""
+        """Read in a transaction that has begun, where it sees this generation; else it is ended."""
         with self._in_use:
             if generation == self.generation and self._is_resting:
                 self.connection, self._is_resting = connection, False
@@ -169,7 +167,7 @@ class PostgresStore(Store):
             raise
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         with self._lock:
             self._is_closed = True
             spare, self._spare = self._spare, []
@@ -219,7 +217,7 @@ class PostgresStore(Store):
         """One transaction on a connection that nobody else has: to read, or where it may wait, to write."""
         with translated(self.path):
             connection, _ = self.begun(wait_seconds)
-            cursor = PostgresCursor(connection, beside=partial(self._transaction, WAIT_SECONDS))
+            cursor = PostgresCursor(connection, another=partial(self._transaction, WAIT_SECONDS))
             try:
                 yield cursor
                 cursor.flush()
@@ -246,7 +244,7 @@ class PostgresStore(Store):
             return cast("_Held", snapshot.cursor).goes_on(*self.begun())
 
     def rest(self, snapshot: StoredSnapshot) -> None:
-        """Leave the server nothing to hold for a snapshot until it is asked again."""
+        """End the transaction of a snapshot until its next question."""
         cast("_Held", snapshot.cursor).rest()
 
     def _reading(self) -> AbstractContextManager[Cursor]:
@@ -290,7 +288,7 @@ class PostgresStore(Store):
     def _merging(self) -> Iterator[tuple[Cursor, Sequence[StoredSegment]]]:
         """Segments are read from a snapshot and written as one while others commit; the turn comes at the end.
 
-        One process at a time merges: a second one would do the same work for nothing.
+        One process at a time merges: a second one would work in vain.
         """
         with self._writing(late=True) as cursor:
             if not cursor.fetch(f"{HOLD} SKIP LOCKED", (layout.HELD["merging"],)):
@@ -313,7 +311,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def _turn(self, prefix: str, wait_seconds: float | None) -> Iterator[None]:
-        """A lease that is renewed until the turn ends: whoever dies in the middle keeps others for seconds only."""
+        """A lease that is renewed until the turn ends: a process that dies keeps others waiting for seconds only."""
         number = _turn_of(prefix)
         until = None if wait_seconds is None else time.monotonic() + wait_seconds
         while (end := self._leased(number)) is None:
@@ -352,7 +350,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def _remembering(self, *, write: bool) -> Iterator[Cursor]:
-        """A transaction beside whoever adds documents."""
+        """A transaction that does not wait for writers of documents."""
         with self._transaction(_BESIDE_SECONDS if write else None) as cursor:
             if write:
                 cursor.take_turn()
@@ -367,7 +365,7 @@ class PostgresStore(Store):
             return bool(cursor.fetch(statement)[0][0])
 
     def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a statement, beside whoever writes documents."""
+        """The rows of a statement on models' answers."""
         with self._remembering(write=False) as cursor:
             return cursor.fetch(statement, values)
 
@@ -395,20 +393,19 @@ class PostgresStore(Store):
         self.compact()
 
     def _give_back(self) -> None:
-        """PostgreSQL does so by itself (autovacuum)."""
+        """Nothing: PostgreSQL does so (autovacuum)."""
 
 
 def _turn_of(prefix: str) -> int:
-    """The row that stands for a place."""
+    """The number of the row to lock for a place."""
     first = int.from_bytes(blake3(prefix.encode("utf-8", "surrogateescape")).digest(4), "big") >> 1
     return max(first, layout.FIRST_TURN)
 
 
-# ---- terms: Which words does a corpus have, for those who look with SQL?
+# ---- terms, for people who look with SQL
 #
-# A table of terms with how often each stands in live text, filled when asked for: questions never read it, so that
-# their answers are those of any other store. Where the server has pg_trgm, an index finds terms by likeness and by any
-# part.
+# A table of terms with their occurrences in live text, filled on request: questions never read it. Where the server has
+# pg_trgm, an index finds terms by likeness and by any part.
 
 
 def list_terms(address: Address) -> int:
