@@ -1,7 +1,9 @@
-"""Brimful's own documentation answers what its users ask, in 1,000 tokens, by words alone."""
+"""The documentation answers what users ask, and its links lead somewhere."""
 
 import re
 from pathlib import Path
+
+import pytest
 
 import brimful
 
@@ -42,3 +44,24 @@ def test_documentation_answers_what_users_ask(tmp_path):
     missed = [question for question, answer in QUESTIONS.items() if not re.search(answer, texts[question])]
     assert next(iter(QUESTIONS)) not in missed
     assert len(missed) <= MAY_FAIL, missed
+
+
+def anchors(page):
+    """The names of a page's headings, as they are linked."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted((ROOT / "docs").rglob("*.md")), *ROOT.glob("*.md")], ids=lambda page: page.name
+)
+def test_every_link_leads_somewhere(page):
+    """Files and headings that a page links to exist."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    broken = []
+    for link in re.findall(r"\]\(([^)\s:]+)\)", text):
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
