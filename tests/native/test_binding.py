@@ -11,8 +11,8 @@ from brimful.native import kernels, library, pointer, struct
 
 def test_an_array_of_another_type_is_refused():
     """The header says which numbers a kernel takes; others are an error before it is called."""
-    with pytest.raises(TypeError, match="int32_t"):
-        library().packed_size(pointer(np.zeros(3, np.int32)), 3)
+    with pytest.raises(TypeError, match=r"int32_t|int64_t"):
+        library().nest_titles(pointer(np.zeros(7, np.int32)), 1, 1)
 
 
 def test_an_array_that_lies_in_pieces_is_refused():

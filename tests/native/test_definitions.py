@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful.native import definitions as kernels
-from brimful.native.sources import find_stops, find_surplus
+from brimful.native.sources import find_surplus
 from brimful.outline import structures as structure
 from brimful.outline.layout import definition_blocks, nested_blocks
 from brimful.outline.masking import Brackets, mask
@@ -150,5 +150,3 @@ def test_what_lies_outside_of_a_source_is_refused():
         find_surplus(b"tea", b"tea", places, np.array([4]), kinds, deepest=9)
     with pytest.raises(ValueError, match="every token"):
         find_surplus(b"tea", b"tea", places, np.array([1, 2]), kinds, deepest=9)
-    with pytest.raises(ValueError, match="inside of the source"):
-        find_stops(b"tea", bytes(256), since=4)

@@ -144,19 +144,6 @@ def test_speech_is_counted_as_by_patterns(content):
     assert kernels.count_speech(content) == (len(lines), len(paragraphs), sum(map(text.count, signs)))
 
 
-@given(st.lists(st.integers(-5, 60)).map(sorted), st.lists(st.integers(-9, 70)).map(sorted))
-def test_edges_before_values_are_counted_as_by_a_sorted_look_up(edges, values):
-    """Columns that ascend, with numbers that stand there twice, and empty ones."""
-    columns = np.array(edges, np.int64), np.array(values, np.int64)
-    assert kernels.count_until(*columns).tolist() == columns[0].searchsorted(columns[1], side="right").tolist()
-
-
-def test_values_that_do_not_ascend_are_refused():
-    """The kernel goes forward only, so it says where it would have to go back."""
-    with pytest.raises(ValueError, match="ascend"):
-        kernels.count_until(np.array([1]), np.array([3, 2]))
-
-
 @given(st.binary(max_size=200), st.sets(st.integers(0, 255), max_size=256))
 @example(bytes(range(256)), set(range(0, 256, 2)))
 @example(bytes(range(256)), set(range(10, 90)))

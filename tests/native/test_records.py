@@ -47,22 +47,6 @@ def test_stretches_outside_of_their_text_are_refused():
         kernels.cut_stretches(b"tea", np.array([0]), np.array([3]), aim=9, limit=8, by_line=False)
 
 
-@given(st.lists(st.sampled_from([b"Ada", b"Bob", b":", b": ", b" ", b"Z)", b"\n", b"x"])).map(b"".join))
-def test_a_speaker_stands_before_a_colon_and_a_blank(content):
-    """As three searches for each name with both behind it."""
-    signs = (b"Ada: ", b"Bob: ", b"Z): ")
-    assert kernels.has_speaker(content, b"Ada\nBob\nZ)\n") == any(sign in content for sign in signs)
-
-
-@given(st.lists(st.sampled_from([b"\n", b"tea", b"\r"])).map(b"".join))
-def test_newlines_are_found(content):
-    """Every one of them, in order, and as many before a place."""
-    assert kernels.find_newlines(content).tolist() == [at for at, byte in enumerate(content) if byte == 10]
-    content *= 150
-    for end in (0, 7, 400, len(content), len(content) + 9):
-        assert kernels.count_newlines(content, end) == content[:end].count(b"\n")
-
-
 @given(st.lists(st.sampled_from([b" ", b"\t\v\f\r\n", b"\x08", b"\x0e", b"tea", b"\xa0", b" " * 60])).map(b"".join))
 @pytest.mark.parametrize("stride", [1, 7, 200])
 def test_what_is_no_white_space_is_counted_and_found(stride, content):

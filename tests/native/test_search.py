@@ -62,28 +62,6 @@ def test_runs_over_several_blocks_are_those_of_numpy(stretches, least):
     assert kernels.long_runs(text, MARKS, least=least) == oracle.long_runs(text, MARKS, least)
 
 
-@given(
-    st.lists(
-        st.one_of(st.text(max_size=4).map(str.encode), st.binary(max_size=4), st.just(b"tea at four ")), max_size=8
-    ).map(b"".join)
-)
-@example(b"\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf\xc2\x80\xe0\xa0\x80\xf0\x90\x80\x80")
-@example(b"\xed\xa0\x80")
-@example(b"\xf4\x90\x80\x80")
-@example(b"\xe0\x9f\xbf")
-@example(b"\xf0\x8f\xbf\xbf")
-@example(b"\xc1\xbf")
-@example(b"1234567\xc3")
-def test_what_is_utf8_is_what_python_decodes(text):
-    """Neither a cut character, one written too long, a surrogate nor one beyond the last plane is UTF-8."""
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        assert not kernels.is_utf8(text)
-    else:
-        assert kernels.is_utf8(text)
-
-
 WORDS = st.lists(st.text("abc\u00e9\u4e2d\U0001f600", min_size=1, max_size=9), unique=True, max_size=30)
 SHARE = (3, 10)
 

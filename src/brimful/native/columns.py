@@ -22,10 +22,7 @@ _SAYS_MORE = (
 
 def pack_numbers(values: NDArray[Any]) -> bytes:
     """Numbers as varints: seven bits a byte, low bits first. None of them is negative."""
-    values = numbers_of(values)
-    packed = np.empty(library().packed_size(pointer(values), len(values)), np.uint8)
-    library().pack_numbers(pointer(values), len(values), pointer(packed))
-    return packed.tobytes()
+    return pack_columns(values, np.arange(len(values) + 1))[0]
 
 
 def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, Numbers]:
@@ -33,16 +30,15 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
 
     Column i is `columns[offsets[i]:offsets[i + 1]]`.
     """
-    is_narrow, offsets = columns.dtype == np.int32, numbers_of(offsets)
-    columns = places_of(columns) if is_narrow else numbers_of(columns)
+    columns, offsets = numbers_of(columns), numbers_of(offsets)
     if len(offsets) and (offsets[0] < 0 or offsets[-1] > len(columns) or (np.diff(offsets) < 0).any()):
         raise ValueError("the offsets of columns must ascend and lie inside of them")
     ends = np.zeros(max(len(offsets), 1), np.int64)
     # No difference is larger than the largest number.
     widest = -(-max(int(columns.max(initial=0)).bit_length(), 1) // _BITS)
-    packed = np.empty(widest * len(columns) + 8, np.uint8)
-    given = (pointer(columns), pointer(offsets), len(ends) - 1, pointer(ends[1:]))
-    size = (library().pack_places if is_narrow else library().pack_columns)(*given, pointer(packed))
+    packed = np.empty(widest * len(columns), np.uint8)
+    given = (*pointers(columns, offsets), len(ends) - 1, *pointers(ends[1:], packed))
+    size = library().pack_columns(*given)
     if size < 0:
         raise ValueError("the numbers of a column must ascend, from 0 on")
     return packed[:size].tobytes(), ends
@@ -51,7 +47,7 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
 def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers:
     """The numbers that were packed; with `sums` each with all before it added."""
     codes = packed if isinstance(packed, bytes) else bytes(packed)
-    values = np.empty(library().packed_count(codes, len(codes)), np.int64)
+    values = np.empty(np.count_nonzero(np.frombuffer(codes, np.uint8) < 1 << _BITS), np.int64)
     library().unpack_numbers(codes, len(codes), sums, pointer(values))
     return values
 

@@ -67,12 +67,8 @@ typedef struct {
 } bert_model;
 
 /* columns.c */
-int64_t packed_size(const int64_t *values, int64_t count);
-void pack_numbers(const int64_t *values, int64_t count, uint8_t *out);
-int64_t packed_count(const uint8_t *packed, int64_t size);
 void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, int64_t *values);
 int64_t pack_columns(const int64_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out);
-int64_t pack_places(const int32_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out);
 
 /* skips.c */
 void find_beginnings(const page *pages, int64_t count, const uint8_t *prefix, int64_t length, int64_t *bounds);
@@ -98,9 +94,6 @@ void sort_strings(const uint8_t *text, const int32_t *starts, const int32_t *len
                   int64_t *order);
 void join_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, const int64_t *order,
                   int64_t count, uint8_t sign, uint8_t *out, int32_t *bounds);
-int64_t count_terms(const int32_t *numbers, int64_t count, const int32_t *bounds, int64_t different, int32_t *origins,
-                    const int32_t *terms, int64_t found, int64_t named, int32_t *copies, int32_t *rows,
-                    int64_t *offsets);
 int64_t add_twins(const int32_t *numbers, const int32_t *origins, int64_t count, const int32_t *moved,
                   const int32_t *twins, const uint8_t *is_twin, int32_t *made, int32_t *places);
 void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,
@@ -110,13 +103,10 @@ int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, int64_t c
 void find_names(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *wanted,
                 const int32_t *wanted_bounds, int64_t many, int64_t *rows, uint8_t *known);
 int64_t letter_lines(const uint8_t *text, int64_t size, int64_t least, uint8_t *out);
-void find_rows(const int64_t *starts, int64_t lines, const int32_t *places, int64_t count, int64_t last,
-               int32_t *blocks, int32_t *rows);
 
 /* words.c */
 int64_t find_terms(const uint8_t *text, const uint8_t *classes, int64_t size, int64_t most, int32_t *starts,
                    int32_t *lengths);
-int64_t place_name(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *name, int64_t length);
 
 /* spelling.c */
 int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets, int64_t first,
@@ -124,7 +114,6 @@ int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters, const 
                       const uint32_t *word, int64_t length, int64_t edits, int64_t *found);
 void sign_words(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
                 const uint32_t *factors, uint8_t *letters, uint64_t *signatures);
-int64_t has_word(const uint8_t *letters, int64_t count, int64_t size, const uint8_t *word);
 
 /* search.c */
 void find_anchors(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds,
@@ -132,7 +121,6 @@ void find_anchors(const uint8_t *text, int64_t size, const uint8_t *anchors, con
 void mark_lines(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds, const int32_t *firsts,
                 const uint8_t *bits, uint8_t beyond, uint8_t *marks);
 int64_t long_runs(const uint8_t *text, int64_t size, const uint8_t *table, int64_t least, uint8_t *out);
-int64_t is_utf8(const uint8_t *text, int64_t size);
 
 /* shingles.c */
 int64_t hash_runs(const uint8_t *text, int64_t size, const uint8_t *marks, int64_t run, uint64_t *out, uint64_t *signs);
@@ -159,15 +147,12 @@ void close_lines(const int64_t *columns, int64_t count, const int64_t *lines, in
 int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int64_t *starts, const int64_t *ends,
                      const uint8_t *kinds, int64_t count, int64_t deepest, int64_t *before, int64_t *opened,
                      int64_t *starts_of, int64_t *ends_of);
-int64_t find_stops(const uint8_t *code, int64_t size, const int8_t *turns, int64_t since, int64_t most,
-                   int64_t *places);
 
 /* lines.c */
 int64_t find_lines(const uint8_t *text, int64_t size, const uint8_t *signs, int64_t reach, int64_t most, int64_t *state,
                    int64_t *starts, int64_t *firsts, int64_t *ends, uint8_t *marks);
 int64_t find_sentences(const uint8_t *text, int64_t size, const uint8_t *signs, const uint32_t *short_forms,
                        int64_t forms, const uint32_t *wide, int64_t wides, int64_t *places);
-int64_t count_until(const int64_t *edges, int64_t count, const int64_t *values, int64_t size, int64_t *counts);
 int64_t gather_cuts(const int64_t *cuts, int64_t count, const int64_t *walls, int64_t walled, int64_t aim,
                     int64_t *kept);
 int64_t divide_cuts(const int64_t *units, int64_t count, const int64_t *sections, int64_t all, int64_t limit,
@@ -176,11 +161,6 @@ void find_definitions(const uint8_t *text, const int64_t *places, int64_t count,
                       const int32_t *sizes, int64_t all, int64_t defining, int64_t most, uint8_t *found);
 int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all, int64_t *filled);
 void count_speech(const uint8_t *text, int64_t size, int64_t *counts);
-int64_t find_newlines(const uint8_t *text, int64_t size, int64_t most, int64_t *places);
-int64_t count_newlines(const uint8_t *text, int64_t size);
-void count_filled(const uint8_t *text, int64_t size, int64_t stride, int64_t *sums);
-int64_t place_filled(const uint8_t *text, int64_t size, int64_t count);
-int64_t has_speaker(const uint8_t *text, int64_t size, const uint8_t *names, int64_t all);
 
 /* records.c */
 int64_t find_json_signs(const uint8_t *text, int64_t size, int64_t most, int64_t *state, int64_t *places);

@@ -157,21 +157,6 @@ int64_t find_sentences(const uint8_t *text, int64_t size, const uint8_t *signs, 
     return count;
 }
 
-/* How many of some edges, which ascend, lie at or before each of some values, which ascend too. Returns -1 where a value
- * is less than the one before it. */
-int64_t count_until(const int64_t *edges, int64_t count, const int64_t *values, int64_t size, int64_t *counts)
-{
-    int64_t passed = 0;
-    for (int64_t at = 0; at < size; at++) {
-        if (at && values[at] < values[at - 1])
-            return -1;
-        while (passed < count && edges[passed] <= values[at])
-            passed++;
-        counts[at] = passed;
-    }
-    return 0;
-}
-
 /* Join neighbouring stretches while they stay within `aim`; no stretch goes on over one of the walls, which ascend.
  * Returns how many of the `count` cuts, at least one, remain in `kept`. */
 int64_t gather_cuts(const int64_t *cuts, int64_t count, const int64_t *walls, int64_t walled, int64_t aim,
@@ -384,82 +369,4 @@ void count_speech(const uint8_t *text, int64_t size, int64_t *counts)
                 counts[2] += left && (at[1] == ' ' || at[1] == '\t' || at[1] == '\n' ||
                                       (at[1] == '\r' && left >= 2 && at[2] == '\n'));
         }
-}
-
-/* Where the newlines of a text stand, the first `most` of them. Returns how many were found. */
-int64_t find_newlines(const uint8_t *text, int64_t size, int64_t most, int64_t *places)
-{
-    const uint8_t *at = text, *end = text + size;
-    int64_t count = 0;
-    for (; count < most && at < end && (at = memchr(at, '\n', (size_t)(end - at))); at++)
-        places[count++] = at - text;
-    return count;
-}
-
-/* How many newlines a text has; so few at a time that their number is a byte's. */
-int64_t count_newlines(const uint8_t *text, int64_t size)
-{
-    enum { FEW = 192 };
-    int64_t count = 0, at = 0;
-    for (; at + FEW <= size; at += FEW) {
-        uint8_t found = 0;
-        for (int byte = 0; byte < FEW; byte++)
-            found += text[at + byte] == '\n';
-        count += found;
-    }
-    for (; at < size; at++)
-        count += text[at] == '\n';
-    return count;
-}
-
-static inline int is_filled(uint8_t sign)
-{
-    return sign != ' ' && (uint8_t)(sign - '\t') > '\r' - '\t';
-}
-
-/* How many bytes before each stride of a text, and before its end, are no white space; so few counted at a time that
- * their number is a byte's. */
-void count_filled(const uint8_t *text, int64_t size, int64_t stride, int64_t *sums)
-{
-    enum { FEW = 128 };
-    int64_t count = 0;
-    for (int64_t at = 0; at < size;) {
-        int64_t end = stride < size - at ? at + stride : size;
-        *sums++ = count;
-        for (; at + FEW <= end; at += FEW) {
-            uint8_t found = 0;
-            for (int byte = 0; byte < FEW; byte++)
-                found += (uint8_t)is_filled(text[at + byte]);
-            count += found;
-        }
-        for (; at < end; at++)
-            count += is_filled(text[at]);
-    }
-    *sums = count;
-}
-
-/* Behind which byte of a text so many are no white space; its end where it has fewer. */
-int64_t place_filled(const uint8_t *text, int64_t size, int64_t count)
-{
-    int64_t at = 0;
-    for (; count > 0 && at < size; at++)
-        count -= is_filled(text[at]);
-    return at;
-}
-
-/* Whether one of some names stands in a text with a colon and a blank behind it; each has a newline behind it. */
-int64_t has_speaker(const uint8_t *text, int64_t size, const uint8_t *names, int64_t all)
-{
-    const uint8_t *at = text, *end = text + size;
-    for (; end - at > 1 && (at = memchr(at, ':', (size_t)(end - at - 1))); at++) {
-        if (at[1] != ' ')
-            continue;
-        for (int64_t begin = 0, length; begin < all; begin += length + 1) {
-            const uint8_t *behind = memchr(names + begin, '\n', (size_t)(all - begin));
-            length = behind ? behind - names - begin : all - begin;
-            if (at - text >= length && !memcmp(at - length, names + begin, (size_t)length))
-                return 1;
-        }
-    }
-    return 0;
 }

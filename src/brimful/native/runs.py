@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import compress, pairwise
 
@@ -162,8 +163,6 @@ class SpelledWords:
         if len(self._firsts) > self.LONGEST + 2:
             raise ValueError(f"a word must have at most {self.LONGEST} letters")
         self._given = (pointer(self._signatures), letters, pointer(self._offsets))
-        at = kernels().types.from_buffer("uint8_t[]", letters)
-        self._sorted = [(at + int(ends[first]), own) for first, own in zip(firsts, plain, strict=False)]
 
     def alike(
         self, word: str, masks: Sequence[int], *, trigrams: int, share: tuple[int, int], edits: int
@@ -188,7 +187,13 @@ class SpelledWords:
         """Whether a word in ASCII is among them, where those of one length are sorted."""
         if len(word) >= len(self._plain):
             return False
-        return bool(library().has_word(*self._sorted[len(word)], len(word), word))
+        first = self._firsts[len(word)]
+        plain = range(first, first + self._plain[len(word)])
+        at = first + bisect_left(plain, word, key=self._word)
+        return at in plain and self._word(at) == word
+
+    def _word(self, number: int) -> bytes:
+        return self._letters[self._offsets[number] : self._offsets[number + 1]]
 
 
 class Anchors:
@@ -232,15 +237,6 @@ def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uin
     of_anchors = bytes(bits[anchor] for anchor in sorted(bits))
     library().mark_lines(text, len(text), *anchors.given, of_anchors, (1 << len(groups)) - 1, pointer(marks))
     return marks
-
-
-def is_utf8(text: bytes) -> bool:
-    """Whether a text is UTF-8, told without making a string of it.
-
-    >>> is_utf8("tea, thé, 茶".encode()), is_utf8("thé".encode("latin-1"))
-    (True, False)
-    """
-    return bool(library().is_utf8(text, len(text)))
 
 
 def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:

@@ -102,30 +102,3 @@ int64_t long_runs(const uint8_t *text, int64_t size, const uint8_t *table, int64
     }
     return begun >= least ? add_run(text + size - begun, begun, out, length) : length;
 }
-
-/* Whether a text is UTF-8: no byte that has no place there, no character written longer than it need be, no surrogate and
- * nothing beyond the last plane. */
-int64_t is_utf8(const uint8_t *text, int64_t size)
-{
-    for (int64_t at = 0; at < size;) {
-        if (at + 8 <= size && !(word_at(text + at) & 0x8080808080808080u)) {
-            at += 8;
-            continue;
-        }
-        uint8_t first = text[at++];
-        if (first < 0x80)
-            continue;
-        int64_t more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
-        if (first < 0xC2 || first > 0xF4 || size - at < more)
-            return 0;
-        uint8_t low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-        uint8_t high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-        if (text[at] < low || text[at] > high)
-            return 0;
-        for (int64_t other = 1; other < more; other++)
-            if ((text[at + other] & 0xC0) != 0x80)
-                return 0;
-        at += more;
-    }
-    return 1;
-}

@@ -342,27 +342,3 @@ int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int64_t *st
     }
     return found;
 }
-
-/* Where semicolons stand at which no bracket is open that was opened since a place, however often others were closed. `turns`
- * is as above. Returns how many there are: of `most` at most, and `most` + 1 where there are more. */
-int64_t find_stops(const uint8_t *code, int64_t size, const int8_t *turns, int64_t since, int64_t most,
-                   int64_t *places)
-{
-    int64_t count = 0, depth = 0, least = 0;
-    uint8_t turning[256];
-    for (int byte = 0; byte < 256; byte++)
-        turning[byte] = turns[byte] || byte == ';';
-    marking marks = marking_of(turning);
-    for (int64_t block = since; block < size; block += 64)
-        for (uint64_t bits = lowest_bits(code + block, size - block, &marks); bits; bits &= bits - 1) {
-            int64_t at = block + __builtin_ctzll(bits);
-            depth += turns[code[at]];
-            least = depth < least ? depth : least;
-            if (code[at] != ';' || depth != least)
-                continue;
-            if (count == most)
-                return most + 1;
-            places[count++] = at;
-        }
-    return count;
-}

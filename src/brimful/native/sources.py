@@ -85,22 +85,20 @@ def find_surplus(
     return list(zip(surplus[:found].tolist(), behind[:found].tolist(), strict=True))
 
 
-def find_stops(code: bytes, turns: bytes, *, since: int = 0) -> Numbers:
+def find_stops(code: bytes, places: Numbers, depths: NDArray[np.int32], *, since: int = 0) -> Numbers:
     """Where semicolons stand at which no bracket is open that was opened since a place.
 
+    Brackets and how many are open before each are those of `pair_brackets`.
+
     >>> turns = bytes({40: 1, 41: 255}.get(byte, 0) for byte in range(256))
-    >>> find_stops(b"a;(b;)c;)d;", turns).tolist()
+    >>> code = b"a;(b;)c;)d;"
+    >>> find_stops(code, *pair_brackets(code, turns)[:2]).tolist()
     [1, 7, 10]
     """
-    if len(turns) != 256 or set(turns) - {0, 1, 255} or not 0 <= since <= len(code):
-        raise ValueError("of every byte must be said whether it opens or closes, from a place inside of the source on")
-    most = _FEW
-    while True:
-        places = np.empty(most, np.int64)
-        count = library().find_stops(code, len(code), turns, since, most, pointer(places))
-        if count <= most:
-            return places[:count]
-        most *= 8
+    signs = np.flatnonzero(np.frombuffer(code, np.uint8)[since:] == ord(";")) + since
+    first, at = places.searchsorted(since), places.searchsorted(signs)
+    least = np.minimum.accumulate(depths[first:])
+    return signs[depths[at] == least[at - first]]
 
 
 def find_indents(code: bytes) -> tuple[Numbers, Numbers]:
@@ -109,7 +107,7 @@ def find_indents(code: bytes) -> tuple[Numbers, Numbers]:
     >>> [each.tolist() for each in find_indents(b"a\n\n  b")]
     [[0, 3], [0, 5]]
     """
-    most = library().count_newlines(code, len(code)) + 1
+    most = code.count(b"\n") + 1
     starts, firsts = np.empty(most, np.int64), np.empty(most, np.int64)
     count = library().find_indents(code, len(code), most, pointer(starts), pointer(firsts))
     return starts[:count], firsts[:count]

@@ -106,20 +106,3 @@ void sign_words(const uint8_t *text, const int32_t *starts, const int32_t *lengt
         signatures[word] = bits;
     }
 }
-
-/* Whether one of `count` sorted words of `size` bytes each, one after the other, is this one. */
-int64_t has_word(const uint8_t *letters, int64_t count, int64_t size, const uint8_t *word)
-{
-    int64_t low = 0, high = count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        int order = memcmp(letters + middle * size, word, (size_t)size);
-        if (!order)
-            return 1;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return 0;
-}

@@ -274,31 +274,6 @@ void join_strings(const uint8_t *text, const int32_t *starts, const int32_t *len
     bounds[count] = (int32_t)(out - begin);
 }
 
-/* Of clumps and their terms. The different clumps lie in a text, each from its bound on; terms stand in it at
- * `origins`, which ascend. Puts into `rows` which terms are those of each clump (one more number than clumps), makes the
- * origins distances from the clump's beginning, and puts into `offsets` (zeros, one more than different terms) how many
- * places the terms before each have. `copies` (zeros) is room for one number a different clump. Returns the places of
- * all terms. */
-int64_t count_terms(const int32_t *numbers, int64_t count, const int32_t *bounds, int64_t different, int32_t *origins,
-                    const int32_t *terms, int64_t found, int64_t named, int32_t *copies, int32_t *rows,
-                    int64_t *offsets)
-{
-    for (int64_t at = 0; at < count; at++)
-        copies[numbers[at]]++;
-    int64_t row = 0;
-    for (int64_t clump = 0; clump < different; clump++) {
-        rows[clump] = (int32_t)row;
-        for (; row < found && origins[row] < bounds[clump + 1]; row++) {
-            origins[row] -= bounds[clump];
-            offsets[terms[row] + 1] += copies[clump];
-        }
-    }
-    rows[different] = (int32_t)row;
-    for (int64_t term = 0; term < named; term++)
-        offsets[term + 1] += offsets[term];
-    return offsets[named];
-}
-
 /* Occurrences of terms, the number of each by `moved`, and behind one of a term that has a twin an occurrence of that,
  * at the same place: unless one stands there already. `twins` has the twin of each (moved) term, -1 for none, and
  * `is_twin` which are one; of those a second occurrence at one place goes. Places ascend. Both columns of what is made
@@ -467,23 +442,4 @@ int64_t letter_lines(const uint8_t *text, int64_t size, int64_t least, uint8_t *
         out[written++] = '\n';
     }
     return written;
-}
-
-/* The line of each of some places, of a text whose lines begin at starts[0] to starts[lines - 1]; every place lies behind
- * the first start. `rows` has one for each place, `blocks` one for each 64 bytes up to the last place, and one more. */
-void find_rows(const int64_t *starts, int64_t lines, const int32_t *places, int64_t count, int64_t last,
-               int32_t *blocks, int32_t *rows)
-{
-    int64_t row = 0;
-    for (int64_t block = 0; block <= last >> 6; block++) {
-        while (row + 1 < lines && starts[row + 1] <= block << 6)
-            row++;
-        blocks[block] = (int32_t)row;
-    }
-    for (int64_t at = 0; at < count; at++) {
-        row = blocks[places[at] >> 6];
-        while (row + 1 < lines && starts[row + 1] <= places[at])
-            row++;
-        rows[at] = (int32_t)row;
-    }
 }

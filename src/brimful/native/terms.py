@@ -164,14 +164,12 @@ def place_terms(
         raise ValueError("a place must be that of one of the terms")
     if len(numbers) and not 0 <= numbers.min() <= numbers.max() < different:
         raise ValueError("a clump must be one of the different ones")
-    copies, rows, offsets = (
-        np.zeros(different, np.int32),
-        np.empty(different + 1, np.int32),
-        np.zeros(named + 1, np.int64),
-    )
-    given = (pointer(numbers), len(numbers), pointer(bounds), different, pointer(inside), pointer(terms))
-    made = pointers(copies, rows, offsets)
-    total = library().count_terms(*given, len(terms), named, *made)
+    copies, rows = np.bincount(numbers, minlength=different), inside.searchsorted(bounds).astype(np.int32)
+    sizes = np.diff(rows)  # how many terms each clump has
+    inside -= np.repeat(bounds[:-1], sizes)
+    counts = np.bincount(terms, weights=np.repeat(copies, sizes), minlength=named)
+    offsets = np.append(0, np.cumsum(counts)).astype(np.int64)
+    total = int(offsets[-1])
     if total > MOST_BYTES:
         raise ValueError(f"{total} places of terms can't be kept in one go")
     cursors, places = places_of(offsets), np.empty(total, np.int32)
@@ -216,11 +214,7 @@ def find_rows(starts: Numbers, places: Places) -> Places:
     starts, places = numbers_of(starts), places_of(places)
     if len(places) and (not len(starts) or starts[0] != 0 or (np.diff(starts) < 0).any() or places.min() < 0):
         raise ValueError("lines must ascend from 0 on, and no place is negative")
-    last = int(places.max(initial=0))
-    blocks, rows = np.empty((last >> 6) + 1, np.int32), np.empty(len(places), np.int32)
-    given = (pointer(starts), len(starts), pointer(places), len(places), last)
-    library().find_rows(*given, pointer(blocks), pointer(rows))
-    return rows
+    return places_of(starts.searchsorted(places, side="right") - 1)
 
 
 def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
@@ -254,10 +248,8 @@ def place_name(lines: bytes, bounds: Places, name: bytes) -> int:
     >>> [place_name(b"pot\\ntea\\n", np.array([0, 4, 8], np.int32), name) for name in (b"tea", b"te")]
     [1, -1]
     """
-    if bounds.dtype != np.int32 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(lines):
-        raise ValueError("every name must lie inside its text")
-    place: int = library().place_name(lines, pointer(bounds), len(bounds) - 1, name, len(name))
-    return place
+    rows, is_there = find_names(lines, bounds, name + b"\n", np.array([0, len(name) + 1], np.int32))
+    return int(rows[0]) if is_there[0] else -1
 
 
 def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Places) -> tuple[Numbers, NDArray[np.bool_]]:

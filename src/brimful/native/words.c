@@ -235,21 +235,3 @@ int64_t find_terms(const uint8_t *text, const uint8_t *classes, int64_t size, in
     }
     return found.count;
 }
-
-/* The place of a name among sorted ones, -1 where it is none of them: name i is lines[bounds[i]] to before the newline at
- * lines[bounds[i + 1] - 1]. */
-int64_t place_name(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *name, int64_t length)
-{
-    int64_t low = 0, high = count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2, own = bounds[middle + 1] - 1 - bounds[middle];
-        int order = memcmp(lines + bounds[middle], name, (size_t)(own < length ? own : length));
-        if (!order && own == length)
-            return middle;
-        if (order < 0 || (!order && own < length))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return -1;
-}

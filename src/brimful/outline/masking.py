@@ -482,7 +482,8 @@ class Brackets:
 
     def stops(self, *, since: int = 0) -> NDArray[np.int64]:
         """Semicolons at which no bracket is open that was opened since, however often others were closed."""
-        return find_stops(self._code, _TURN, since=since)
+        places, depths, _ = self.turns
+        return find_stops(self._code, places, depths, since=since)
 
     def depths_at(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         """How many brackets are open before each of these bytes."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from brimful.documents.documents import Document
-from brimful.native.lines import has_speaker
 from brimful.outline.layout import used_definitions
 from brimful.outline.prose import sentence_starts
 from brimful.outline.times import time_of
@@ -45,7 +44,7 @@ _MESSAGE = re.compile(
 # Loaders write a mail as its headers, one a line, and its text after an empty line.
 _MAIL_HEADERS = re.compile(rb"(?:[A-Z][A-Za-z-]{0,40}: [^\n]{1,2000}\n){2,20}\n")
 _MAIL_ORIGIN = re.compile(rb"^(?:Subject|From|Date): [^\n]+", re.MULTILINE)
-_SPEAKER_ENDS = b"Z)\nAssistant\nUser\n"  # one of them precedes the colon; each ends with a newline
+_SPEAKER = re.compile(rb"(?:Z\)|Assistant|User): ")
 _HEADING_SIGN = re.compile(rb"(?:[#=*]+|\.S[HS])[ \t]+")
 _QUOTE = ord('"')
 _WORDS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
@@ -227,7 +226,7 @@ def _message_at(document: Document, position: int) -> re.Match[bytes] | None:
     """The last message that begins at or before a position, if it is near."""
     content = document.content
     low = max(position - _SPEAKER_LOOKBACK_BYTES, 0)
-    if not has_speaker(content[low : position + MAX_TRAIL_BYTES], _SPEAKER_ENDS):
+    if not _SPEAKER.search(content, low, position + MAX_TRAIL_BYTES):
         return None
     low = content.find(b"\n", low, position) + 1 if low else 0
     messages = _MESSAGE.finditer(content, low, position + MAX_TRAIL_BYTES)
