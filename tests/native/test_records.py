@@ -45,23 +45,3 @@ def test_stretches_outside_of_their_text_are_refused():
         kernels.cut_stretches(b"tea", np.array([0]), np.array([4]), aim=9, limit=9, by_line=False)
     with pytest.raises(ValueError, match="limit"):
         kernels.cut_stretches(b"tea", np.array([0]), np.array([3]), aim=9, limit=8, by_line=False)
-
-
-@given(st.lists(st.sampled_from([b" ", b"\t\v\f\r\n", b"\x08", b"\x0e", b"tea", b"\xa0", b" " * 60])).map(b"".join))
-@pytest.mark.parametrize("stride", [1, 7, 200])
-def test_what_is_no_white_space_is_counted_and_found(stride, content):
-    """Before each stride and the end, as many as without the white space; behind the last of so many a place lies."""
-    content *= 9
-    places = [*range(0, len(content), stride), len(content)]
-    counts = [len(content[:at].translate(None, b" \t\r\n\v\f")) for at in places]
-    assert kernels.count_filled(content, stride).tolist() == counts
-    for count in {*counts, counts[-1] + 1}:
-        at = kernels.place_filled(content, count)
-        assert len(content[:at].split()) == 0 if not count else at == len(content) or content[at - 1 : at].split()
-        assert len(content[:at].translate(None, b" \t\r\n\v\f")) == min(count, counts[-1])
-
-
-def test_a_stride_without_bytes_is_refused():
-    """It would never come to the end."""
-    with pytest.raises(ValueError, match="stride"):
-        kernels.count_filled(b"tea", 0)

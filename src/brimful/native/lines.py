@@ -160,34 +160,6 @@ def find_newlines(text: bytes) -> array[int]:
     return array("q", np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")).astype(np.int64).tobytes())
 
 
-def count_filled(text: bytes, stride: int) -> array[int]:
-    """How many bytes before each stride of a text, and before its end, are no white space.
-
-    >>> count_filled(b"a b\\n\\nc", 2).tolist()
-    [0, 1, 2, 3]
-    """
-    if stride < 1:
-        raise ValueError("a stride has a byte at least")
-    counts = np.add.reduceat(_filled(text), np.arange(0, len(text), stride), dtype=np.int64) if text else []
-    return array("q", np.cumsum([0, *counts], dtype=np.int64).tobytes())
-
-
-def place_filled(text: bytes, count: int) -> int:
-    """Behind which byte of a text so many are no white space; its end where it has fewer.
-
-    >>> place_filled(b" a b", 1), place_filled(b" a b", 9)
-    (2, 4)
-    """
-    filled = np.flatnonzero(_filled(text))
-    return len(text) if count > len(filled) else int(filled[count - 1]) + 1 if count > 0 else 0
-
-
-def _filled(text: bytes) -> NDArray[np.bool_]:
-    """Which bytes of a text are no white space."""
-    codes = np.frombuffer(text, np.uint8)
-    return (codes != ord(" ")) & (codes - np.uint8(ord("\t")) > ord("\r") - ord("\t"))
-
-
 def check_texts(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
     """Where texts on an axis begin and end, as numbers for a kernel; an error where one lies outside of it."""
     begins, ends = numbers_of(begins), numbers_of(ends)

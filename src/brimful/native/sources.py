@@ -98,7 +98,8 @@ def find_stops(code: bytes, places: Numbers, depths: NDArray[np.int32], *, since
     signs = np.flatnonzero(np.frombuffer(code, np.uint8)[since:] == ord(";")) + since
     first, at = places.searchsorted(since), places.searchsorted(signs)
     least = np.minimum.accumulate(depths[first:])
-    return signs[depths[at] == least[at - first]]
+    stops: Numbers = signs[depths[at] == least[at - first]]
+    return stops
 
 
 def find_indents(code: bytes) -> tuple[Numbers, Numbers]:

@@ -10,9 +10,9 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from brimful.documents.documents import Document, Hit
-from brimful.native.lines import count_filled, place_filled
 from brimful.outline.cuts import BLANKS
 from brimful.settings import WindowSettings
 from brimful.text.spans import Span, whole_characters
@@ -72,7 +72,9 @@ class Ruler:
         self._sums: array[int] | None = None
         self.length = len(document)
         if document.kind == "code" and document.is_whole:
-            self._sums = count_filled(document.content, _STRIDE_BYTES)
+            strides = (self._content[at : at + _STRIDE_BYTES] for at in range(0, len(self._content), _STRIDE_BYTES))
+            sizes = (len(stride.translate(None, BLANKS)) for stride in strides)
+            self._sums = array("q", accumulate(sizes, initial=0))
             self.length = self._sums[-1]
 
     def mark(self, byte: int) -> int:
@@ -95,7 +97,10 @@ class Ruler:
             return mark if self._sums is None else 0
         stride = bisect_left(self._sums, mark) - 1
         begin = stride * _STRIDE_BYTES
-        return begin + place_filled(self._content[begin : begin + _STRIDE_BYTES], mark - self._sums[stride])
+        part = self._content[begin : begin + _STRIDE_BYTES]
+        behind = [at + 1 for at, byte in enumerate(part) if byte not in BLANKS]
+        count = mark - self._sums[stride]
+        return begin + (behind[count - 1] if count <= len(behind) else len(part))
 
 
 @dataclass(slots=True)
