@@ -23,7 +23,7 @@ def read(*line, configured=lambda key: None):
             {"paths": ["a", "b"], "ask": {"budget": 50, "format": "xml"}, "as_json": True, "quiet": True},
         ),
         (["search", "tea", "--phrase=-x"], {"ask": {"phrase": ["-x"]}}),
-        (["context", "tea", "--set", "order=best", "--set=trim=off", "--map", "9"], {"set": "order=best; trim=off"}),
+        (["context", "tea", "--set", "order=best", "--set=trim=off", "--map", "9"], {"more": "order=best; trim=off"}),
         (
             ["context", "--budget=7", "--", "-tea", "--json"],
             {"question": "-tea", "paths": ["--json"], "as_json": False, "ask": {"budget": 7}},

@@ -48,7 +48,7 @@ def context(
     question: str,
     paths: Sequence[str],
     ask: Mapping[str, object],
-    set: str | None,  # noqa: A002
+    more: str | None,
     receipt: str | None,
     allow: Sequence[str],
     include: Sequence[str],
@@ -58,7 +58,7 @@ def context(
     quiet: bool,
 ) -> int:
     """Read what is named, fill the budget, print the context."""
-    chosen = ask_of(ask, set)
+    chosen = ask_of(ask, more)
     if chosen.settings.format == "windows" and (chosen.settings.with_question or chosen.settings.map_percent):
         raise InputError("windows are for programs that write their own prompt: leave --question and --map out")
     if question == STDIN in paths:

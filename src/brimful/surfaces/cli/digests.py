@@ -41,7 +41,7 @@ def densify(
     budget: int | None,
     limit: int | None,
     memory: str | None,
-    set: str | None,  # noqa: A002
+    more: str | None,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
@@ -49,7 +49,7 @@ def densify(
     """Condense a text and print the digest."""
     if budget is not None and budget < 1:
         raise InputError(f"a budget of {budget} tokens holds nothing; give at least 1")
-    settings = condensing(set or "", target_tokens=target if target is not None else budget)
+    settings = condensing(more or "", target_tokens=target if target is not None else budget)
     chosen = model_for(model, limit=limit)
     document = _document(file)
     if dry_run:
@@ -76,14 +76,14 @@ def capture(
     listed: bool,
     retry: str | None,
     model: str,
-    set: str | None,  # noqa: A002
+    more: str | None,
     store: str | None,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Store a text and its digest; or list the captures, or try one again."""
-    settings = condensing(set or "")
+    settings = condensing(more or "")
     if listed or retry is not None:
         return _captures(retry, settings, store, as_json=as_json)
     chosen = model_for(model)

@@ -26,12 +26,13 @@ FIXABLE = ("unreadable", "changing", "missing_part")
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 _MODELS = ("embedder", "reranker")
+_FUNCTIONS = {"eval": "evaluate", "map": "outline"}  # the others are called as their commands are
 
 
 def run(command: Command, values: Mapping[str, object], configured: Callable[[str], object]) -> int:
     """Call the function of a command with the values of its arguments and options; returns the exit code."""
     module = import_module(f"brimful.surfaces.cli.{command.module}")  # imported when needed: help starts at once
-    work: Callable[..., int] = getattr(module, "evaluate" if command.name == "eval" else command.name)
+    work: Callable[..., int] = getattr(module, _FUNCTIONS.get(command.name, command.name))
     if "embedder" in values:
         for name in _MODELS:
             model = values.get(name) or configured(name)

@@ -23,7 +23,7 @@ def evaluate(
     place: str,
     budgets: str,
     limit: int | None,
-    set: str | None,  # noqa: A002
+    more: str | None,
     as_json: bool,
 ) -> int:
     """Ask every question at every budget; print the table, or the result as JSON."""
@@ -34,7 +34,7 @@ def evaluate(
     questions = evaluation.read_set(place)
     if limit is not None:
         questions = replace(questions, questions=questions.questions[: max(limit, 0)])
-    result, measured = _measured(questions, sizes, Ask.of("", {"model": evaluation.VOCABULARY}, set or ""))
+    result, measured = _measured(questions, sizes, Ask.of("", {"model": evaluation.VOCABULARY}, more or ""))
     by_budget = {str(budget): evaluation.summary(properties) for budget, properties in sorted(measured.items())}
     if as_json:
         show(json.dumps({**result.record(), "properties": by_budget}, indent=1, ensure_ascii=False) + "\n")

@@ -23,7 +23,7 @@ _UNITS = ("", "k", "M", "G", "T")
 _STEP = 1_000
 
 
-def map(  # noqa: A001  (the command's name)
+def outline(
     *,
     paths: Sequence[str],
     budget: int,

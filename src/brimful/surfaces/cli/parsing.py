@@ -43,15 +43,17 @@ def read(
     ask: dict[str, object] = {}
     for option in command.options:
         value = line[option.name]
-        if option.name == "set" and isinstance(value, list):
-            value = "; ".join(value)
         if value is None and option.key is not None:
             value = configured(option.key)
+        if option.key == "set" and isinstance(value, list):
+            value = "; ".join(value)
         if option.choice is None:
-            values[option.name] = (() if option.kind == "texts" else option.default) if value is None else value
+            values[option.name] = (
+                (() if option.kind == "texts" and option.key is None else option.default) if value is None else value
+            )
         elif value is not None:
             ask[option.name] = value
-    if "set" in values and any(option.choice for option in command.options):
+    if "more" in values and any(option.choice for option in command.options):
         hidden = (name for name, choice in ASKED.items() if choice.is_set and name not in {*line, "synonyms"})
         ask.update({name: value for name in hidden if (value := configured(name)) is not None})
     return command, {**values, "ask": ask} if any(option.choice for option in command.options) else values
@@ -90,7 +92,7 @@ def _unknown_option(word: str, command: Command) -> str:
     """Explain an unknown option: how `--set` takes it, or which options are close."""
     name, _, value = word.partition("=")
     setting = name.removeprefix("--").removeprefix("no-").replace("-", "_")
-    if setting in ASKED and any(option.name == "set" for option in command.options):
+    if setting in ASKED and any(option.key == "set" for option in command.options):
         value = "off" if name.startswith("--no-") else value or "VALUE"
         return f"No such option: {word}; give it as --set {setting}={value}"
     flags = [flag for option in command.options for flag in (*option.flags, *option.off)]
@@ -188,7 +190,7 @@ def _kind(option: Option) -> Mapping[str, Any]:
     """How argparse reads an option."""
     if option.kind == "flag":
         return {"action": _Switch, "nargs": 0, "const": option.off}
-    if option.kind == "texts" or option.name == "set":
+    if option.kind == "texts":
         return {"action": "append", "metavar": option.metavar}
     return {"type": _number_of(option) if option.kind == "int" else _text, "metavar": option.metavar}
 

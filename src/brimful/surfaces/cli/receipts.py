@@ -98,13 +98,13 @@ def explain(
     question: str,
     paths: Sequence[str],
     ask: Mapping[str, object],
-    set: str | None,  # noqa: A002
+    more: str | None,
     store: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Ask a question, or that of a receipt again, and show why each window is in."""
-    chosen = ask_of(ask, set)
+    chosen = ask_of(ask, more)
     cited = _receipt(question)
     corpus = asked_corpus(store, paths)
     with corpus.engine as engine:
@@ -154,7 +154,7 @@ def cite(
     answer: str | None,
     receipt: str | None,
     context: str | None,
-    format: str,  # noqa: A002
+    form: str,
     store: str | None,
     as_json: bool,
     quiet: bool,
@@ -169,8 +169,8 @@ def cite(
     assert answer is not None
     answer_text = question_text("-") if answer == "-" else _decoded(Path(answer))
     if context is not None:
-        form = cast("FormatName", choose(format, FORMATS, what="format"))
-        checked = check_answer(answer_text, parse(_payload(_decoded(Path(context)), form), format=form))
+        chosen = cast("FormatName", choose(form, FORMATS, what="format"))
+        checked = check_answer(answer_text, parse(_payload(_decoded(Path(context)), chosen), format=chosen))
     else:
         assert receipt is not None
         with open_store(store_to_ask(store)) as engine:

@@ -92,28 +92,28 @@ def _plain(name: str) -> Option:
     return _choice(ASKED[name], default=ASKED[name].default)._replace(choice=None, group=OPTIONS)
 
 
-def _switch(name: str, flag: str, help: str, *short: str) -> Option:  # noqa: A002
-    return Option(name, (flag, *short), help, "flag", default=False)
+def _switch(name: str, flag: str, text: str, *short: str) -> Option:
+    return Option(name, (flag, *short), text, "flag", default=False)
 
 
-def _value(name: str, metavar: str, help: str, default: object = None, *short: str, key: str | None = None) -> Option:  # noqa: A002
-    return Option(name, (f"--{name.replace('_', '-')}", *short), help, "text", metavar, default, key=key)
+def _value(name: str, metavar: str, text: str, default: object = None, *short: str, key: str | None = None) -> Option:
+    return Option(name, (f"--{name.replace('_', '-')}", *short), text, "text", metavar, default, key=key)
 
 
-def _number(name: str, metavar: str, help: str, default: int | None = None, *short: str) -> Option:  # noqa: A002
-    return _value(name, metavar, help, default, *short)._replace(kind="int")
+def _number(name: str, metavar: str, text: str, default: int | None = None, *short: str) -> Option:
+    return _value(name, metavar, text, default, *short)._replace(kind="int")
 
 
-def _several(name: str, flag: str, metavar: str, help: str, group: str = OPTIONS) -> Option:  # noqa: A002
-    return Option(name, (flag,), f"{help}; may be repeated.", "texts", metavar, group=group)
+def _several(name: str, flag: str, metavar: str, text: str, group: str = OPTIONS) -> Option:
+    return Option(name, (flag,), f"{text}; may be repeated.", "texts", metavar, group=group)
 
 
-def _needed(name: str, metavar: str, help: str) -> Argument:  # noqa: A002
-    return Argument(name, metavar, help, is_needed=True)
+def _needed(name: str, metavar: str, text: str) -> Argument:
+    return Argument(name, metavar, text, is_needed=True)
 
 
-def _many(name: str, metavar: str, help: str) -> Argument:  # noqa: A002
-    return Argument(name, metavar, help, takes_many=True)
+def _many(name: str, metavar: str, text: str) -> Argument:
+    return Argument(name, metavar, text, takes_many=True)
 
 
 _QUESTION = _needed("question", "QUESTION", "What to ask; - reads it from standard input.")
@@ -128,8 +128,8 @@ _STORE = _value("store", "FILE", "The store: a file, its folder, or postgresql:/
 _EMBEDDER = _value(
     "embedder", "NAME", "Which model embeds: granite, a folder, openai:NAME@URL, none.", "auto", "-e", key="embedder"
 )
-_SET = _value(
-    "set", "NAME=VALUE", "Any other choice, such as order=best; may be repeated (docs/choices.md).", key="set"
+_SET = _several("more", "--set", "NAME=VALUE", "Any other choice, such as order=best (docs/choices.md)")._replace(
+    key="set"
 )
 _CONDENSER = _value(
     "model", "MODEL", "Who condenses: extractive:, openai:NAME, ollama:NAME, http://...#NAME.", "extractive:", "-m"
@@ -213,7 +213,7 @@ _ALL = (
             _value("answer", "FILE", "An answer to check; - reads standard input."),
             _value("receipt", "FILE", "The receipt of its context."),
             _value("context", "FILE", "Or the context as it was printed; no store is needed."),
-            *(_plain("format"), *_ENDS),
+            *(_plain("format")._replace(name="form"), *_ENDS),
         ),
     ),
     Command(
@@ -248,7 +248,7 @@ _ALL = (
         "remove",
         "commands",
         "Remove documents from a store. Their files are not touched; adding them again brings them back.",
-        (Argument("paths", "PATH", "Documents as they are cited, their folders, or globs.", True, True),),  # noqa: FBT003
+        (_many("paths", "PATH", "Documents as they are cited, their folders, or globs.")._replace(is_needed=True),),
         (_STORE, _DRY_RUN, _JSON),
     ),
     Command(

@@ -131,6 +131,7 @@ def bar(parts: Sequence[tuple[str, int, str]], room: int) -> str:
 
 _SHOWN_SECONDS = 0.1
 _TICK_SECONDS = 1.0
+_SURE_SECONDS = 2.0  # sooner, the time left would be a guess
 
 
 _Advance = Callable[[str, int, int], None]
@@ -153,7 +154,9 @@ def progress(task: str) -> Iterator[_Advance | None]:
     def draw() -> None:
         seconds = time.monotonic() - began
         count = f" {done:,} of {total:,}" if total else f" {done:,}" if done else ""
-        left = f", {_clock(seconds * (total - done) / done)} left" if 0 < done < total else ""
+        left = (
+            f", {_clock(seconds * (total - done) / done)} left" if 0 < done < total and seconds > _SURE_SECONDS else ""
+        )
         line = shortened(f"{task}{count} {_clock(seconds)}{left}", width() - 1)
         last = shortened(one_line(name), min(30, width() - len(line) - 2))
         with drawing:

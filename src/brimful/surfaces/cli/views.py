@@ -19,6 +19,7 @@ from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortene
 if TYPE_CHECKING:
     from brimful.densify.digest import Digest
 
+Record = Mapping[str, Any]
 _MOST_CITATIONS = 20
 _MOST_OMITTED = 8
 _MOST_SKIPS = 5
@@ -182,7 +183,7 @@ def place_of(path: str, lines: Sequence[int], origins: Sequence[str]) -> tuple[s
     return one_line(path), f", {first if first == last else f'{first} to {last}'}"
 
 
-def hits(record: Mapping[str, Any]) -> str:
+def hits(record: Record) -> str:
     """One line for each hit: path, lines, text; cut to the screen's width on a terminal only."""
     rows = []
     for hit in record["hits"]:
@@ -207,17 +208,17 @@ def around(path: str, lines: Sequence[str], *, begin: int, hit: tuple[int, int])
     return "".join(rows)
 
 
-def report(record: Mapping[str, Any]) -> str:
+def report(record: Record) -> str:
     """The counts of adding, and the size of the store now."""
     return labelled([("files", _counts(record)), *_held(record)])
 
 
-def preview(record: Mapping[str, Any]) -> str:
+def preview(record: Record) -> str:
     """The counts that adding would have."""
     return labelled([("files", f"would be: {_counts(record)}"), ("store", one_line(record["store"]))])
 
 
-def changed(record: Mapping[str, Any]) -> str:
+def changed(record: Record) -> str:
     """One line for each changed file of a followed folder, or that it is up to date."""
     if record["files"]:
         return "".join(f"{file['done']:<7} {_out('path', one_line(file['path']))}\n" for file in record["files"])
@@ -225,11 +226,11 @@ def changed(record: Mapping[str, Any]) -> str:
     return f"{_out('path', one_line(record['place']))}: {'up to date' if counts == 'none' else counts}\n"
 
 
-def _counts(record: Mapping[str, Any]) -> str:
+def _counts(record: Record) -> str:
     return ", ".join(f"{record[name]:,} {name}" for name in _COUNTS if record[name]) or "none"
 
 
-def status(record: Mapping[str, Any]) -> str:
+def status(record: Record) -> str:
     """The size, kinds and folders of a store."""
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in record["kinds"].items())
     rows = [*_held(record), ("kinds", kinds or "none"), ("state root", record["root"])]
@@ -241,14 +242,14 @@ def status(record: Mapping[str, Any]) -> str:
     return labelled(rows)
 
 
-def _held(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _held(record: Record) -> list[tuple[str, str]]:
     return [
         ("documents", f"{record['documents']:,}, {record['bytes']:,} bytes"),
         ("store", f"{one_line(record['store'])}, {record['store_bytes']:,} bytes"),
     ]
 
 
-def captured(record: Mapping[str, Any]) -> str:
+def captured(record: Record) -> str:
     """One line for each capture: status, model, name, message."""
     styles = {"done": "good", "failed": "bad", "pending": "warn"}
     return "".join(
@@ -258,7 +259,7 @@ def captured(record: Mapping[str, Any]) -> str:
     )
 
 
-def forecast(record: Mapping[str, Any]) -> str:
+def forecast(record: Record) -> str:
     """The cost of condensing, ahead of it."""
     counted = "" if record["exact"] else ", estimated"
     return labelled(
@@ -273,7 +274,7 @@ def forecast(record: Mapping[str, Any]) -> str:
     )
 
 
-def explanation(record: Mapping[str, Any]) -> str:
+def explanation(record: Record) -> str:
     """How a question was read, then each window: in, or out with the reason."""
     corrected: dict[str, list[str]] = {}
     for correction in record["corrections"]:
@@ -307,7 +308,7 @@ def explanation(record: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _terms(window: Mapping[str, Any], corrected: Mapping[str, object]) -> str:
+def _terms(window: Record, corrected: Mapping[str, object]) -> str:
     """The words of the question in a window; a corrected word is named as the text has it."""
     text = window["text"].encode()
     matches = [match for match in window["matches"] if match["word"] in corrected]
@@ -319,7 +320,7 @@ def _terms(window: Mapping[str, Any], corrected: Mapping[str, object]) -> str:
     return "no word of the question, but they are nearby" if window["lexical"] else "only its meaning"
 
 
-def _where(window: Mapping[str, Any]) -> str:
+def _where(window: Record) -> str:
     place = f":{_lines(window['lines'])}" if window["lines"] else f" bytes {window['start']}-{window['end']}"
     return shown_place(one_line(window["path"]), place, width() - 4, stream=sys.stdout)
 
