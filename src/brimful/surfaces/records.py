@@ -1,4 +1,4 @@
-"""What does a result look like as JSON? The same record from every surface."""
+"""Results as JSON records, equal from every surface."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from brimful.assembly.context import Context
 from brimful.assembly.explain import PRICED, Explanation
 from brimful.assembly.showing import context_record, corrections_record
+from brimful.budget import LARGEST
 from brimful.choices import Choice
+from brimful.corpus import Corpus
 from brimful.documents.documents import Document, Hit
 from brimful.documents.skips import Skipped
 from brimful.engine import Engine
@@ -24,7 +26,7 @@ from brimful.store.rows import Listed
 from brimful.text.spans import Span, back_to_code_point
 from brimful.windows.window import Window
 
-if TYPE_CHECKING:  # loaded only when it is asked for
+if TYPE_CHECKING:
     from brimful.assembly.citing import Checked
     from brimful.assembly.outline_map import CorpusMap
     from brimful.densify.captures import Capture
@@ -36,7 +38,7 @@ Record = Mapping[str, object]
 
 
 def as_json(record: Record) -> str:
-    """One JSON object, indented, with a line's end; keys keep their order, and every character survives a terminal."""
+    """Indented JSON in ASCII, keys in their order, with a line end."""
     return json.dumps(record, indent=1, ensure_ascii=True) + "\n"
 
 
@@ -46,22 +48,20 @@ def answer_record(context: Context, *, prices: int = 0) -> dict[str, object]:
     return {**context_record(context, prices=prices), "root": context.receipt.state_root}
 
 
-def found_record(engine: Engine, found: Found) -> dict[str, object]:
-    """What a search found, best first, with lines and text."""
-    with engine.corpus():
-        return {
-            "hits": [_hit_record(engine, hit) for hit in found.hits],
-            "corrections": corrections_record(found.corrections),
-            "census": dict(found.census),
-            "missing": list(found.missing),
-            "relevant": found.relevant,
-        }
+def found_record(corpus: Corpus, found: Found) -> dict[str, object]:
+    """The hits of a search, best first, with lines and text."""
+    return {
+        "hits": [_hit_record(corpus, hit) for hit in found.hits],
+        "corrections": corrections_record(found.corrections),
+        "census": dict(found.census),
+        "missing": list(found.missing),
+        "relevant": found.relevant,
+    }
 
 
-def _hit_record(engine: Engine, hit: Hit) -> dict[str, object]:
-    """A hit with its lines and its text."""
+def _hit_record(corpus: Corpus, hit: Hit) -> dict[str, object]:
     place = (hit.path, hit.start, hit.end)
-    lines, origins, text = engine.lines(*place), engine.origins(*place), engine.text(*place)
+    lines, origins, text = corpus.lines(*place), corpus.origins(*place), corpus.text(*place)
     return as_record(ShownHit(*place, lines, origins, hit.score, tuple(hit.terms), text, hit.lexical, hit.semantic))
 
 
@@ -70,41 +70,38 @@ def explanation_record(explanation: Explanation) -> dict[str, object]:
     answer = answer_record(explanation.context, prices=PRICED)
     windows = answer["windows"]
     assert isinstance(windows, list)
-    for window, each in zip(explanation.context.windows, windows, strict=True):
+    for window, record in zip(explanation.context.windows, windows, strict=True):
         prior = explanation.prior(window)
-        each["prior"] = None if prior is None else as_record(ShownPrior(prior.name, prior.thousandths / ONE))
+        record["prior"] = None if prior is None else as_record(ShownPrior(prior.name, prior.thousandths / ONE))
     return {**answer, "census": dict(explanation.found.census)}
 
 
-def cited_passage(engine: Engine, cited: Window) -> dict[str, object]:
-    """What a citation names: all of it."""
-    assert cited.document is not None
-    return passage_record(engine, cited.document, cited.span, most_bytes=len(cited.document))
+def cited_passage(corpus: Corpus, window: Window, *, most_bytes: int = LARGEST) -> dict[str, object]:
+    """The passage of a citation, as `Corpus.cite` gives it."""
+    assert window.document is not None  # of a store
+    return passage_record(corpus, window.document, window.span, most_bytes=most_bytes)
 
 
 def checked_record(checked: Checked) -> dict[str, object]:
-    """What an answer quotes and cites, and whether it stands."""
+    """The quotations and citations of an answer with their verdicts."""
     return {"holds": checked.holds, **asdict(checked)}
 
 
 def passage_record(
-    engine: Engine, document: Document, wanted: Span, *, most_bytes: int, around: int = 0
+    corpus: Corpus, document: Document, span: Span, *, most_bytes: int, around: int = 0
 ) -> dict[str, object]:
-    """A stretch of a document, whole characters and at most so many bytes, with where the document goes on.
-
-    `around` adds so many bytes on both sides, as far as the document goes.
-    """
-    start = back_to_code_point(document.content, wanted.start - around)
-    asked = back_to_code_point(document.content, wanted.end + around)
-    end = min(asked, back_to_code_point(document.content, start + most_bytes))
+    """Whole characters of a document, `most_bytes` at most, and where it goes on; `around` widens both sides."""
+    start = back_to_code_point(document.content, span.start - around)
+    stop = back_to_code_point(document.content, span.end + around)
+    end = min(stop, back_to_code_point(document.content, start + most_bytes))
     shown = ShownPassage(
         document.path,
         start,
         end,
         document.lines(start, end),
-        engine.origins(document.path, start, end),
+        corpus.origins(document.path, start, end),
         document.text(start, end),
-        truncated=end < asked,
+        truncated=end < stop,
         next_start=end if end < len(document) else None,
         document_bytes=len(document),
         document_lines=document.line_count,
@@ -113,13 +110,13 @@ def passage_record(
 
 
 def report_record(report: Report) -> dict[str, object]:
-    """What adding did, file by file."""
+    """Counts of an `add`, and the files that it left out."""
     counts = {name: getattr(report, name) for name in ("added", "changed", "unchanged", "renamed", "removed")}
     return {**counts, "skipped": skips_record(report.skipped)}
 
 
 def skips_record(skipped: Iterable[Skipped]) -> list[dict[str, object]]:
-    """What was left out, and why."""
+    """The files that were left out, with the reason."""
     return [asdict(each) for each in skipped]
 
 
@@ -129,7 +126,7 @@ def digest_record(digest: Digest) -> dict[str, object]:
 
 
 def capture_record(capture: Capture) -> dict[str, object]:
-    """A capture without its original, and the paths of its document and of its digest, if that has one."""
+    """A capture without its original text."""
     shown = ("name", "status", "model", "message", "path", "digest_path")
     return {
         **{name: getattr(capture, name) for name in shown},
@@ -140,41 +137,35 @@ def capture_record(capture: Capture) -> dict[str, object]:
 
 
 def captures_record(engine: Engine, *, after: str | None = None, limit: int) -> dict[str, object]:
-    """So many captures by name, after the one that is named; `last` names the last where there are more."""
-    found = engine.captures()
-    rest = [each for each in found if after is None or each.name > after]
-    page = [capture_record(each) for each in rest[:limit]]
-    return {"captures": page, "total": len(found), "last": page[-1]["name"] if len(rest) > limit else None}
+    """`limit` captures by name after the one named; `last` is the last name if there are more."""
+    captures = engine.captures()
+    following = [capture for capture in captures if after is None or capture.name > after]
+    page = [capture_record(capture) for capture in following[:limit]]
+    return {"captures": page, "total": len(captures), "last": page[-1]["name"] if len(following) > limit else None}
 
 
 def documents_record(engine: Engine, *, after: str | None = None, limit: int) -> dict[str, object]:
-    """So many documents by path, after the one that is named; `last` names the last where there are more."""
-    with engine.corpus():
-        known = engine.columns.documents
-        start = 0 if after is None else bisect_right(known.paths, after)
-        rows = range(start, min(start + limit, len(known)))
-        page = [listed_record(known.listed(row)) for row in rows]
-        more = bool(page) and start + limit < len(known)
-        return {
-            "documents": page,
-            "total": len(known),
-            "last": page[-1]["path"] if more else None,
-            "root": engine.root,
-        }
+    """`limit` documents by path after the one named; `last` is the last path if there are more."""
+    with engine.corpus() as corpus:
+        documents = corpus.columns.documents
+        start = 0 if after is None else bisect_right(documents.paths, after)
+        page = [listed_record(documents.listed(row)) for row in range(start, min(start + limit, len(documents)))]
+        last = page[-1]["path"] if page and start + limit < len(documents) else None
+        return {"documents": page, "total": len(documents), "last": last, "root": corpus.root}
 
 
 def listed_record(listed: Listed) -> dict[str, object]:
-    """A document in a list, with its lines where they were counted."""
+    """A document in a list, with its number of lines if that was counted."""
     return {name: value for name, value in listed._asdict().items() if name != "lines" or value is not None}
 
 
 def map_record(drawn: CorpusMap) -> dict[str, object]:
-    """A map of the corpus, and how much of it is named."""
+    """A map of the corpus, with the numbers of files and names in it."""
     return asdict(drawn)
 
 
 def findings_record(receipt: Receipt, findings: Findings, *, against: str) -> dict[str, object]:
-    """What a check of a receipt found, what it compared and what it did not."""
+    """The findings of a check, with what it compared and what it could not."""
     return {
         "receipt": receipt.id,
         "against": against,
@@ -186,7 +177,7 @@ def findings_record(receipt: Receipt, findings: Findings, *, against: str) -> di
 
 
 def status_record(engine: Engine) -> dict[str, object]:
-    """What a store holds."""
+    """The size and the contents of a store in numbers."""
     with engine.corpus() as corpus:
         documents = corpus.columns.documents
         return {
@@ -202,12 +193,12 @@ def status_record(engine: Engine) -> dict[str, object]:
 
 
 def control_record(choice: Choice) -> dict[str, object]:
-    """A choice of a question, for whoever draws a control for it."""
+    """A choice of a question as a page needs it to draw a control."""
     shown = ("name", "kind", "low", "high", "unit", "default", "may_be_none", "common", "help")
-    own = {name: getattr(choice, name) for name in shown}
-    return {**own, "values": list(choice.names), "narrows": choice.searches and not choice.is_set}
+    fields = {name: getattr(choice, name) for name in shown}
+    return {**fields, "values": list(choice.names), "narrows": choice.searches and not choice.is_set}
 
 
 def as_line(record: Record) -> str:
-    """One JSON object on one line, for what comes one after the other."""
+    """JSON on one line, for a stream of records."""
     return json.dumps(record, ensure_ascii=True) + "\n"

@@ -51,15 +51,6 @@ def test_a_page_goes_on_where_the_last_one_ended(client):
     assert client.delete("/v1/documents", params={"path": ["!before.md", "~after.md"]}).json()["removed"] == 2
 
 
-@pytest.mark.parametrize("cursor", ["", "abc", "zzzz____", "é", "AAAAAAAAAAAA", "../../etc/passwd", "a" * 4_000])
-def test_a_cursor_of_ones_own_is_refused(client, cursor):
-    """Only what a page gave is a cursor, and only for its own list."""
-    detail = problem(client.get("/v1/documents", params={"cursor": cursor}), 422, "request.invalid")
-    assert "begin without one" in detail
-    other = client.get("/v1/documents", params={"limit": 1}).json()["next"]
-    problem(client.get("/v1/captures", params={"cursor": other}), 422, "request.invalid")
-
-
 def test_a_text_goes_in_and_out(client, engine):
     """Stored, found and read as it was sent, byte by byte; then forgotten."""
     text = "The gnu is naïve.\r\nTabs\tand \u2028 stay. 😀\n"

@@ -56,7 +56,8 @@ def test_prices_are_worked_out_on_request(client):
 def test_a_search_has_the_places_with_their_text(client, engine):
     """Hits as every surface gives them, with the question and the state."""
     record = client.post("/v1/search", json={"question": "medicine", "limit": 1}).json()
-    found = records.found_record(engine, engine.search("medicine", limit=1))
+    with engine.corpus() as corpus:
+        found = records.found_record(corpus, corpus.search("medicine", limit=1))
     assert record == json.loads(json.dumps({"question": "medicine", **found, "root": engine.root}))
 
 
@@ -192,7 +193,8 @@ def test_filters_narrow_every_question(client, engine, filters):
     assert client.post("/v1/context", json={"question": question, **filters}).json() == json.loads(json.dumps(expected))
     explained = client.post("/v1/explain", json={"question": question, **filters}).json()
     assert explained == json.loads(json.dumps(records.explanation_record(engine.explain(question, **filters))))
-    found = records.found_record(engine, engine.search(question, **filters))
+    with engine.corpus() as corpus:
+        found = records.found_record(corpus, corpus.search(question, **filters))
     answer = client.post("/v1/search", json={"question": question, **filters}).json()
     assert answer == json.loads(json.dumps({"question": question, **found, "root": engine.root}))
 

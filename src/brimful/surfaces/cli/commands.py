@@ -120,11 +120,11 @@ def search(
         raise InputError(f"-C {around} is not a number of lines from 0 to {_MOST_AROUND}")
     question = question_text(question)
     corpus = asked_corpus(store, paths)
-    with corpus.engine as engine, engine.corpus():
+    with corpus.engine as engine, engine.corpus() as state:
         choices = {"operators": True, **ask}
         weights = FieldSettings(priors=bool(choices.pop("priors", True)))
         results = engine.search(question, limit=limit, field=weights, **choices)  # type: ignore[arg-type]  # checked there
-        record = {"question": question, **records.found_record(engine, results)}
+        record = {"question": question, **records.found_record(state, results)}
         show(records.as_json(_with_source(corpus, record)) if as_json else _hits(engine, record, around))
         if not quiet:
             views.show_corrections(results.corrections)

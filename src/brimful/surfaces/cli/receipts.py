@@ -198,9 +198,9 @@ def _payload(text: str, form: FormatName) -> Payload:
 
 
 def _resolved(place: str, store: str | None, *, as_json: bool, quiet: bool) -> int:
-    with open_store(store_to_ask(store)) as engine, engine.corpus():
-        cited = engine.cite(place)
-        record = {**records.cited_passage(engine, cited), "root": engine.root, "store": str(engine.path)}
+    with open_store(store_to_ask(store)) as engine, engine.corpus() as corpus:
+        cited = corpus.cite(place)
+        record = {**records.cited_passage(corpus, cited), "root": corpus.root, "store": str(engine.path)}
     if as_json:
         give(records.as_json(record))
         return FOUND

@@ -1,4 +1,4 @@
-"""What can a program ask, which documents are there, how do texts come in, and what is condensed?"""
+"""The routes of documents, digests and questions. No path here ever touches a file."""
 
 from __future__ import annotations
 
@@ -28,9 +28,6 @@ from brimful.surfaces import records, schemas
 from brimful.surfaces.http.service import RefusedRequest, Service, described, problem_record, tagged_json
 from brimful.text.spans import Span, check_span
 
-# ---- documents: Which documents are there, what do they say, and how do texts come in? No path here ever touches a
-# file.
-
 _MOST_OFFSET = (1 << 53) - 1  # beyond it programs disagree about whole numbers
 
 Limit = Annotated[int, Query(ge=1, le=1_000, description="How many at once")]
@@ -43,13 +40,13 @@ _DocumentPaths = Annotated[list[_DocumentPath], Query(alias="path", min_length=1
 
 
 def document_routes(service: Service) -> APIRouter:
-    """The routes."""
+    """Routes of documents."""
     routes, engine = APIRouter(prefix="/v1/documents", tags=["documents"]), service.engine
 
     @routes.get("", responses=described(schemas.DocumentsBody, tag=True))
     async def listed(request: Request, limit: Limit = 100, cursor: Cursor = None) -> Response:
         """The documents by path, a page at a time."""
-        return await service.page(request, records.documents_record, limit, cursor, of="documents")
+        return await service.page(request, records.documents_record, limit, cursor)
 
     @routes.get("/text", responses=described(schemas.PassageBody, 404, tag=True))
     async def text(
@@ -58,13 +55,15 @@ def document_routes(service: Service) -> APIRouter:
         """A document, or bytes of it, as text in JSON; of a long one what is sent at once, and where it goes on."""
 
         def passage() -> records.Record:
-            with engine.corpus():
+            with engine.corpus() as corpus:
                 document = service.document(path)
                 stop = len(document) if end is None else end
                 check_span(start, stop, length=len(document), where=f" {path[:200]}")
-                most, wanted = service.settings.passage_bytes, Span(start, stop)
-                record = records.passage_record(engine, document, wanted, most_bytes=most, around=around)
-                return {**record, "root": engine.root}
+                most_bytes = service.settings.passage_bytes
+                record = records.passage_record(
+                    corpus, document, Span(start, stop), most_bytes=most_bytes, around=around
+                )
+                return {**record, "root": corpus.root}
 
         return await service.tagged(request, passage)
 
@@ -84,15 +83,13 @@ def document_routes(service: Service) -> APIRouter:
     return routes
 
 
-# ---- digests: What does a program condense? A text once, with its progress as events, or to keep.
-
 _EVENTS = "text/event-stream"
 _QUIET_SECONDS = 15.0
 _CaptureName = Annotated[str, Query(min_length=1, max_length=schemas.LONGEST_PATH, description="As it was captured")]
 
 
 def digest_routes(service: Service) -> APIRouter:
-    """The routes."""
+    """Routes that condense."""
     routes = APIRouter(prefix="/v1", tags=["digests"])
     digest = described(schemas.DigestBody, 400, 404, 413, 415, 501, 502)
     digest[200]["content"] = {_EVENTS: {"schema": {"type": "string"}}}
@@ -114,7 +111,7 @@ def digest_routes(service: Service) -> APIRouter:
     @routes.get("/captures", responses=described(schemas.CapturesBody, tag=True))
     async def captures(request: Request, limit: Limit = 100, cursor: Cursor = None) -> Response:
         """The captures by name, a page at a time."""
-        return await service.page(request, records.captures_record, limit, cursor, of="captures")
+        return await service.page(request, records.captures_record, limit, cursor)
 
     @routes.get("/captures/one", responses=described(schemas.CaptureBody, 404, tag=True))
     async def one(request: Request, name: _CaptureName) -> Response:
@@ -130,10 +127,10 @@ def digest_routes(service: Service) -> APIRouter:
 
 
 def _settings(service: Service, chosen: schemas.Choices, target_tokens: int | None = None) -> DensifySettings:
-    """What a request chooses, within the time that this server has for it."""
-    found = condensing(chosen, target_tokens=target_tokens)
-    most = service.settings.densify_seconds
-    return replace(found, deadline_seconds=min(found.deadline_seconds or most, most))
+    """The choices of a request, within the server's time for condensing."""
+    settings = condensing(chosen, target_tokens=target_tokens)
+    seconds = service.settings.densify_seconds
+    return replace(settings, deadline_seconds=min(settings.deadline_seconds or seconds, seconds))
 
 
 def _digest(
@@ -144,18 +141,18 @@ def _digest(
     progress: Callable[[Progress], None] | None = None,
 ) -> records.Record:
     source = service.document(body.path) if body.path is not None else Document("text", body.text or "")
-    made = service.engine.densify(
+    digest = service.engine.densify(
         source,
         model=body.model,
         settings=_settings(service, body.set, body.target_tokens),
         progress=progress,
         cancel=cancel,
     )
-    return records.digest_record(made)
+    return records.digest_record(digest)
 
 
 async def _events(service: Service, body: schemas.DensifyRequest) -> AsyncIterator[str]:
-    """Progress as it is made, a sign of life where there is none, and how it ended."""
+    """Progress as events, a comment every 15 s without any, and the digest or the problem at the end."""
     loop, cancel = asyncio.get_running_loop(), threading.Event()
     events: asyncio.Queue[Progress] = asyncio.Queue()
 
@@ -188,8 +185,8 @@ def _event(name: str, record: Mapping[str, object]) -> str:
 
 def _captured(service: Service, body: schemas.CaptureRequest, cancel: threading.Event) -> records.Record:
     settings = _settings(service, body.set)
-    made = service.engine.capture(body.text, name=body.name, model=body.model, settings=settings, cancel=cancel)
-    return records.capture_record(made)
+    capture = service.engine.capture(body.text, name=body.name, model=body.model, settings=settings, cancel=cancel)
+    return records.capture_record(capture)
 
 
 def _one(service: Service, name: str) -> records.Record:
@@ -202,18 +199,16 @@ def _one(service: Service, name: str) -> records.Record:
 def _retried(service: Service, body: schemas.RetryRequest, cancel: threading.Event) -> records.Record:
     service.check_model(body.model or str(_one(service, body.name)["model"]))
     settings = _settings(service, body.set)
-    made = service.engine.retry_capture(body.name, model=body.model, settings=settings, cancel=cancel)
-    return records.capture_record(made)
+    capture = service.engine.retry_capture(body.name, model=body.model, settings=settings, cancel=cancel)
+    return records.capture_record(capture)
 
-
-# ---- questions: What does a program ask? A context, the places that matter, why, and whether a receipt holds.
 
 _OUTSIDE = {"question", "prices", "set"}
 _ReceiptId = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="As a context names it")]
 
 
 def question_routes(service: Service) -> APIRouter:
-    """The routes."""
+    """Routes that ask."""
     routes, engine = APIRouter(prefix="/v1", tags=["questions"]), service.engine
 
     @routes.post("/context", responses=described(schemas.ContextBody, 400, 413, 415, 501, 502))
@@ -233,15 +228,14 @@ def question_routes(service: Service) -> APIRouter:
         service.check_question(body.question)
         service.check_results(body.limit, most=service.settings.results)
         chosen = body.model_dump()
-        with engine.corpus():
-            found = engine.search(field=FieldSettings(priors=chosen.pop("priors")), **chosen)
-            record = records.found_record(engine, found)
-            return {"question": body.question, **record, "root": engine.root}
+        with engine.corpus() as corpus:
+            found = corpus.search(field=FieldSettings(priors=chosen.pop("priors")), **chosen)
+            return {"question": body.question, **records.found_record(corpus, found), "root": corpus.root}
 
     @routes.post("/verify", responses=described(schemas.VerifiedBody, 400, 413, 415))
     @service.answers
     def verify(body: schemas.VerifyRequest) -> records.Record:
-        """What is no longer as a receipt cites it; nothing means that all is."""
+        """What a receipt cites and the store has no more; no findings mean that all of it stands."""
         receipt = _receipt_in(body.receipt)
         if body.replay and receipt.question is not None:
             _ask(service, _asked_in(body.receipt))
@@ -254,23 +248,21 @@ def question_routes(service: Service) -> APIRouter:
         """What the corpus holds within a budget: files with their headings and definitions."""
         service.check_budget(body.budget)
         service.check_question(body.question or "")
-        with engine.corpus():
-            drawn = engine.map(budget=body.budget, question=body.question, model=body.model, path=body.path)
-            return {**records.map_record(drawn), "root": engine.root}
+        with engine.corpus() as corpus:
+            corpus_map = corpus.map(budget=body.budget, question=body.question, model=body.model, path=body.path)
+            return {**records.map_record(corpus_map), "root": corpus.root}
 
     @routes.post("/cite", responses=described(ShownPassage, 400, 413, 415))
     @service.answers
     def cite(body: schemas.CiteRequest) -> records.Record:
         """The bytes that a citation names."""
-        with engine.corpus():
-            cited = engine.cite(body.place)
-            assert cited.document is not None
-            return records.passage_record(engine, cited.document, cited.span, most_bytes=limits.PASSAGE_BYTES)
+        with engine.corpus() as corpus:
+            return records.cited_passage(corpus, corpus.cite(body.place), most_bytes=limits.PASSAGE_BYTES)
 
     @routes.post("/check-answer", responses=described(schemas.CheckedBody, 400, 413, 415))
     @service.answers
     def check_answer(body: schemas.AnswerRequest) -> records.Record:
-        """Which quotations of an answer stand in the context that it was made from, and which citations it shows."""
+        """Which quotations of an answer stand in its context, and which citations the context shows."""
         if body.context is not None:
             return records.checked_record(checked_against(body.answer, parse(body.context, format=body.format)))
         assert body.receipt is not None  # one of the two is given
@@ -279,10 +271,10 @@ def question_routes(service: Service) -> APIRouter:
     @routes.get("/receipts/{id}", responses=described(schemas.ReceiptBody, 404, tag=True))
     async def receipt(request: Request, id: _ReceiptId) -> Response:  # noqa: A002
         """The receipt of a context that this server made; the last ones are kept."""
-        found = service.receipts.get(id)
-        if found is None:
+        kept = service.receipts.get(id)
+        if kept is None:
             raise RefusedRequest("request.not_found", f"receipt {id} is not kept here; ask for its context again")
-        return tagged_json(request, found.to_json().encode(), root=found.state_root)
+        return tagged_json(request, kept.to_json().encode(), root=kept.state_root)
 
     return routes
 
@@ -290,17 +282,17 @@ def question_routes(service: Service) -> APIRouter:
 async def _asked(
     service: Service,
     body: schemas.ContextRequest,
-    made: Callable[[Service, schemas.ContextRequest, threading.Event | None], records.Record],
+    work: Callable[[Service, schemas.ContextRequest, threading.Event | None], records.Record],
 ) -> Response:
-    """An answer; one that a provider condenses a part of keeps no worker from other questions."""
-    named = getattr(body, "densify")  # noqa: B009  (one of the choices)
-    if named is None or named.startswith("extractive:"):
-        return await service.answer(lambda: made(service, body, None))
-    return await service.run(lambda cancel: made(service, body, cancel))
+    """The answer of a worker, or of the threads that wait for providers if one condenses a part of it."""
+    model = getattr(body, "densify")  # noqa: B009  (one of the choices)
+    if model is None or model.startswith("extractive:"):
+        return await service.answer(lambda: work(service, body, None))
+    return await service.run(lambda cancel: work(service, body, cancel))
 
 
 def _ask(service: Service, body: schemas.ContextRequest) -> Ask:
-    """What a request asks, within what this server allows."""
+    """The ask of a request, within the server's limits."""
     service.check_question(body.question)
     if "densify" in body.set:
         raise SettingError("densify is a field of the request itself; name the model there")
@@ -315,19 +307,19 @@ def _ask(service: Service, body: schemas.ContextRequest) -> Ask:
 
 
 def _context(service: Service, body: schemas.ContextRequest, cancel: threading.Event | None) -> records.Record:
-    made = service.engine.context(_ask(service, body), cancel=cancel)
-    service.receipts.keep(made.receipt)
+    context = service.engine.context(_ask(service, body), cancel=cancel)
+    service.receipts.keep(context.receipt)
     service.metrics.count("contexts")
-    service.metrics.count("context_tokens", made.tokens)
+    service.metrics.count("context_tokens", context.tokens)
     if body.prices:
-        made = service.engine.prices(made)
-    return records.answer_record(made, prices=PRICED if body.prices else 0)
+        context = service.engine.prices(context)
+    return records.answer_record(context, prices=PRICED if body.prices else 0)
 
 
 def _explanation(service: Service, body: schemas.ContextRequest, cancel: threading.Event | None) -> records.Record:
-    made = service.engine.explain(_ask(service, body), cancel=cancel)
-    service.receipts.keep(made.context.receipt)
-    return records.explanation_record(made)
+    explanation = service.engine.explain(_ask(service, body), cancel=cancel)
+    service.receipts.keep(explanation.context.receipt)
+    return records.explanation_record(explanation)
 
 
 def _receipt_in(record: Mapping[str, Any]) -> Receipt:
@@ -335,7 +327,7 @@ def _receipt_in(record: Mapping[str, Any]) -> Receipt:
 
 
 def _asked_in(receipt: Mapping[str, Any]) -> schemas.ContextRequest:
-    """The request that a receipt's question would be: whoever sends a receipt may ask no more than by a request."""
+    """A receipt's question as a request, so that its limits hold for receipts too."""
     chosen = receipt["settings"].get("ask")
     asked = dict(chosen) if isinstance(chosen, dict) else {}
     if not str(asked.get("densify")).startswith("extractive:"):

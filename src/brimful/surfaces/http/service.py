@@ -1,9 +1,8 @@
-"""What do all routes share? How answers leave, the engine, the threads that ask it, the limits, receipts and counts."""
+"""What all routes share: problems, ETags, the threads that ask the engine, limits, receipts and counts."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import re
 import threading
@@ -11,7 +10,6 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial, wraps
 from inspect import signature
 from typing import Any, TypeVar
@@ -42,8 +40,6 @@ from brimful.surfaces.records import Record
 from brimful.surfaces.schemas import ProblemBody
 from brimful.surfaces.serving import Receipts
 
-# ---- problems: How is an error written down for a program? As problem+json (RFC 9457), by the one table of outcomes.
-
 MEDIA_TYPE = "application/problem+json"
 _CODE_OF = {404: "request.not_found", 405: "request.method", 400: "request.json"}
 _RETRY_SECONDS = 1
@@ -52,7 +48,7 @@ _MOST_ERRORS = 20
 
 
 class RefusedRequest(BrimfulError):  # noqa: N818  (no error of the server's)
-    """A request that this surface itself refuses."""
+    """A request that the server refuses before the engine is asked."""
 
     def __init__(self, code: str, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -60,7 +56,7 @@ class RefusedRequest(BrimfulError):  # noqa: N818  (no error of the server's)
 
 
 def problem_record(code: str, detail: str, errors: Sequence[Mapping[str, str]] = ()) -> dict[str, object]:
-    """A problem; half a surrogate pair that a request brought is shown as a question mark."""
+    """A problem as RFC 9457 writes it."""
     outcome = outcome_of(code)
     record: dict[str, object] = {
         "type": f"urn:brimful:error:{code}",
@@ -86,7 +82,7 @@ def problem(
 
 
 def problem_of(error: BrimfulError) -> Response:
-    """The response for an error of the engine, or for a request that is refused."""
+    """The response for an error of the engine, or for a refused request."""
     headers = error.headers if isinstance(error, RefusedRequest) else {}
     if isinstance(error, ProviderError) and error.wait_seconds is not None:
         headers["retry-after"] = str(max(1, round(min(error.wait_seconds, PATIENCE_SECONDS))))
@@ -120,70 +116,41 @@ def _field_error(error: Mapping[str, Any]) -> dict[str, str]:
     return {"where": ".".join(map(str, error["loc"]))[:200], "problem": said}
 
 
-# ---- answers: How does an answer leave? As JSON, under an ETag of the state that it was made from.
-
-
 def tagged_bytes(
     request: Request, content: bytes, *, media_type: str, root: str = "", headers: Mapping[str, str] | None = None
 ) -> Response:
-    """What is there, or 304 where the client has it already: the tag is the state root and a hash of the answer."""
+    """A response under an ETag of the state root and a hash of its content, or 304 if the client has it."""
     tag = f'"{root[:32]}-{blake3(content).hexdigest(16)}"'
-    found = {"etag": tag, "cache-control": "private, no-cache", **(headers or {})}
-    given = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
-    if tag in given or "*" in given:
-        return Response(status_code=304, headers=found)
-    return Response(content, headers=found, media_type=media_type)
+    headers = {"etag": tag, "cache-control": "private, no-cache", **(headers or {})}
+    client_tags = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
+    if tag in client_tags or "*" in client_tags:
+        return Response(status_code=304, headers=headers)
+    return Response(content, headers=headers, media_type=media_type)
 
 
 def tagged_json(request: Request, content: bytes | memoryview, *, root: str) -> Response:
-    """JSON of a state, or 304 where the client has it already."""
+    """JSON under an ETag, or 304 if the client has it."""
     return tagged_bytes(request, bytes(content), media_type="application/json", root=root)
 
 
 def described(model: type, *statuses: int, tag: bool = False) -> dict[int | str, dict[str, Any]]:
-    """The responses of a route, for its description: the answer, and a problem of each status."""
+    """The responses of a route for OpenAPI: its answer, and a problem for each status."""
     headers = {"ETag": {"description": "State root and hash of the answer", "schema": {"type": "string"}}}
-    found: dict[int | str, dict[str, Any]] = {200: {"model": model, **({"headers": headers} if tag else {})}}
+    responses: dict[int | str, dict[str, Any]] = {200: {"model": model, **({"headers": headers} if tag else {})}}
     if tag:
-        found[304] = {"description": "The client has it already", "headers": headers}
-    found[400] = {"description": "Not HTTP that can be read, or a head that is too long"}
+        responses[304] = {"description": "The client has it already", "headers": headers}
+    responses[400] = {"description": "Not HTTP that can be read, or a head that is too long"}
     for status in sorted({401, 403, 405, 421, 422, 500, 503, 504, *statuses}):
         titles = "; ".join(dict.fromkeys(each.title for each in OUTCOMES.values() if each.status == status))
-        found[status] = {"model": ProblemBody, "description": titles, "content": {MEDIA_TYPE: {}}}
-    return found
+        responses[status] = {"model": ProblemBody, "description": titles, "content": {MEDIA_TYPE: {}}}
+    return responses
 
-
-# ---- cursors: Where does the next page begin? An opaque cursor that only this surface makes, and checks before it is
-# used.
-
-
-def _cursor_after(name: str, *, of: str) -> str:
-    """The cursor for what comes after a name in a list.
-
-    >>> _after_cursor(_cursor_after("a.md", of="documents"), of="documents")
-    'a.md'
-    """
-    return base64.urlsafe_b64encode(f"{of}\n{name}".encode()).decode().rstrip("=")
-
-
-def _after_cursor(cursor: str, *, of: str) -> str:
-    """The name that a cursor comes after; one that was made elsewhere, or for another list, is refused."""
-    with suppress(ValueError):
-        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        listed, _, name = raw.decode().partition("\n")
-        if listed == of:
-            return name
-    raise RefusedRequest("request.invalid", f"cursor {cursor[:60]!r} is not one of this list; begin without one")
-
-
-# ---- executor: How does the engine work beside the event loop? In a few threads for each kind of work, with a bounded
-# queue.
 
 Answer = TypeVar("Answer")
 
 
 class _Executor:
-    """Threads that ask the engine. Work that nobody waits for any more is finished, and counts until then."""
+    """Threads that ask the engine, with a bounded queue. Abandoned work is finished, and counts until then."""
 
     def __init__(self, *, threads: int, waiting: int, name: str) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
@@ -198,18 +165,16 @@ class _Executor:
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
-        """Let go of the threads; what has begun is finished, what has not is dropped."""
+        """End the threads: work in progress is finished, waiting work is dropped."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-
-# ---- metrics: How busy is the server? Counters and histograms as Prometheus reads them (text format 0.0.4).
 
 METRICS_TYPE = "text/plain; version=0.0.4"
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
-    """What was counted since the start; safe to share between threads."""
+    """Counts since the start, as Prometheus reads them (text format 0.0.4). Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -219,19 +184,19 @@ class Metrics:
         self._counts: Counter[str] = Counter()
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count a request that was answered; `route` is a template, so that there are few."""
+        """Count an answered request; `route` is a template, so that there are few."""
         with self._lock:
             self._requests[route, method, status] += 1
             self._seconds[route][bisect_left(_BOUNDS, seconds)] += 1
             self._sums[route] += seconds  # type: ignore[assignment]  # a Counter adds floats as well
 
     def count(self, name: str, by: int = 1) -> None:
-        """Add to a counter of its own."""
+        """Add to a named counter."""
         with self._lock:
             self._counts[name] += by
 
     def text(self, gauges: Mapping[str, int]) -> str:
-        """Everything, in a fixed order."""
+        """All counts in a fixed order, with gauges of the moment."""
         with self._lock:
             return "\n".join(self._lines(gauges)) + "\n"
 
@@ -257,11 +222,8 @@ class Metrics:
             yield f"brimful_{name} {value}"
 
 
-# ---- service: What do all routes share? The engine, the threads that ask it, the limits, and the receipts given out.
-
-
 class Service:
-    """An engine that is served."""
+    """The engine of a server with its threads, limits and receipts."""
 
     def __init__(self, engine: Engine, settings: ServeSettings) -> None:
         self.engine, self.settings = engine, settings
@@ -272,26 +234,26 @@ class Service:
         self.receipts = Receipts(settings.receipts)
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """End the threads."""
         for each in (self.workers, self.runs, self.health):
             each.close()
 
     async def answer(self, work: Callable[[], Record]) -> Response:
-        """What the engine answers, worked out and written down beside the event loop."""
+        """The JSON of a record that a worker thread makes."""
         return await self.workers.run(lambda: JSONResponse(work()))
 
     def answers(self, work: Callable[..., Record]) -> Callable[..., Awaitable[Response]]:
-        """A route from a function that gives a record: called in one of the threads, with what the request holds."""
+        """A route from a function that gives a record: it runs in a worker thread with the request's arguments."""
 
         @wraps(work)
-        async def route(**asked: Any) -> Response:
-            return await self.answer(partial(work, **asked))
+        async def route(**arguments: Any) -> Response:
+            return await self.answer(partial(work, **arguments))
 
         route.__signature__ = signature(work, eval_str=True).replace(return_annotation=Response)  # type: ignore[attr-defined]
         return route
 
     async def run(self, work: Callable[[threading.Event], Record]) -> Response:
-        """What may wait for a provider: worked out in threads of its own, and ended when nobody waits for it."""
+        """The JSON of a record that may wait for a provider: it has other threads, and ends when the client leaves."""
         cancel = threading.Event()
         try:
             return await self.runs.run(lambda: JSONResponse(work(cancel)))
@@ -299,7 +261,7 @@ class Service:
             cancel.set()
 
     async def tagged(self, request: Request, work: Callable[[], Record]) -> Response:
-        """What may be asked for again: under an ETag, or 304 where the client has it."""
+        """The JSON of a record under an ETag, or 304 if the client has it."""
 
         def answered() -> Response:
             record = work()
@@ -308,43 +270,41 @@ class Service:
         return await self.workers.run(answered)
 
     async def page(
-        self, request: Request, made: Callable[..., Record], limit: int, cursor: str | None, *, of: str, **more: Any
+        self, request: Request, list_page: Callable[..., Record], limit: int, cursor: str | None
     ) -> Response:
-        """A page of a list: so many after the cursor, with the cursor of the page after it; `more` is for `made`."""
+        """A page of a list: `limit` names after the cursor, which is the last name of the page before."""
         self.check_results(limit, most=self.settings.page_items)
-        after = None if cursor is None else _after_cursor(cursor, of=of)
 
         def paged() -> Record:
-            record = dict(made(self.engine, after=after, limit=limit, **more))
-            last = record.pop("last")
-            return {**record, "next": None if last is None else _cursor_after(str(last), of=of)}
+            record = dict(list_page(self.engine, after=cursor, limit=limit))
+            return {**record, "next": record.pop("last")}
 
         return await self.tagged(request, paged)
 
     def check_question(self, question: str) -> None:
-        """Refuse a question that is longer than this server reads."""
+        """Refuse a question above the limit of characters."""
         most = self.settings.question_characters
         if len(question) > most:
             raise InputTooLongError(f"the question has {len(question)} characters and {most} is the limit; shorten it")
 
     def check_budget(self, tokens: int) -> None:
-        """Refuse a budget that is larger than this server fills."""
+        """Refuse a budget above the limit of tokens."""
         most = self.settings.budget_tokens
         if tokens > most:
             raise BudgetError(f"a budget of {tokens} tokens is above the server's limit of {most}; ask for less")
 
     def check_results(self, limit: int, *, most: int) -> None:
-        """Refuse to list more than is listed at once."""
+        """Refuse to list more than `most` at once."""
         if limit > most:
             raise SettingError(f"limit is {limit}; this server lists {most} at most")
 
     def document(self, path: str) -> Document:
-        """A stored document; a path that the store does not have is refused, with the close ones that it has."""
+        """A stored document; an unknown path is refused with the close ones."""
         try:
             return self.engine.document(path)
         except DocumentError as error:
             raise RefusedRequest("request.not_found", str(error)) from error
 
     def check_model(self, model: str) -> None:
-        """Refuse a model that this server was not told to use: a name may hold any address, and cost money."""
+        """Refuse a model that the operator did not allow: a name may hold any address, and cost money."""
         choose(model, self.settings.densify_models, what="model for condensing on this server")
