@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from brimful.windows.inflate import inflate
     from brimful.windows.window import Cluster, Window
 else:
-    # Names are fetched when first asked for, so that `brimful --help` need not wait for them.
+    # Names are imported when first used, so that `brimful --help` does not wait for them.
     _NAMES_OF = {
         "brimful.assembly.context": "Context",
         "brimful.assembly.dedupe": "dedupe",
@@ -67,11 +67,11 @@ else:
             return import_module(f"brimful.{name}")
         if name not in _HOME_OF:
             raise AttributeError(f"module 'brimful' has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
-        return found
+        value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+        return value
 
     def __dir__():
-        """What is there, fetched or not."""
+        """All public names, imported or not."""
         return sorted({*globals(), *_HOME_OF})
 
 

@@ -1,4 +1,4 @@
-"""How many tokens may the context itself take?"""
+"""The token budget of a model call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LARGEST = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A model call's tokens, of which some are spoken for (CFS §3 TokenBudget).
+    """A model call's tokens, some of them reserved (CFS §3 TokenBudget).
 
     `total` is the whole context limit to use; what the reserves leave is `available`.
     `per_doc_overhead` is the estimated price of a document's header, for those who choose before they
@@ -44,16 +44,16 @@ class Budget:
 
     @property
     def reserved(self) -> int:
-        """Everything that is not for the context."""
+        """Tokens that are not for the context."""
         return self.reserved_system + self.reserved_query + self.reserved_response
 
     @property
     def available(self) -> int:
-        """What the rendered context may count at most."""
+        """Tokens that the rendered context may have at most."""
         return self.total - self.reserved
 
     def content_estimate(self, documents: int) -> int:
-        """About how many tokens of text fit beside the headers of so many documents.
+        """About how many tokens of text fit, after the headers of `documents` documents.
 
         >>> Budget(2000).content_estimate(3)
         1170
@@ -62,7 +62,7 @@ class Budget:
 
 
 def budget_of(value: Budget | int) -> Budget:
-    """A Budget as it is; an int is the room for the context itself, with nothing reserved.
+    """A Budget as it is; an int becomes the budget of the context alone, with nothing reserved.
 
     >>> budget_of(150).available
     150

@@ -1,12 +1,13 @@
-"""What can be chosen? Each choice is a field of a dataclass that says its values, range, unit and help, once.
+"""Choices: fields of dataclasses that declare their values, range, unit and help once.
 
-Checks, options of the command line, keys of the configuration, schemas and controls are all read from there.
+Checks, command-line options, configuration keys, schemas and controls are derived from them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import field as dataclass_field
+from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -17,12 +18,12 @@ WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),
 }
-"""How a person says that something is on or off."""
+"""The words for on and off."""
 _NOTHING = ("none", "null", "")
 
 
 class Choice(NamedTuple):
-    """One choice: what it is called, which values it has and what it does."""
+    """One choice: its values, its help, and how surfaces show it."""
 
     help: str
     names: tuple[str, ...] = ()  # the values, where there are few
@@ -43,21 +44,21 @@ class Choice(NamedTuple):
 
 
 def choice(default: Any, help: str, **about: Any) -> Any:  # noqa: A002
-    """A field of a frozen dataclass, with what there is to know of it."""
-    return field(default=default, metadata={"choice": Choice(help, **about)})
+    """A field of a frozen dataclass that is a choice."""
+    return dataclass_field(default=default, metadata={"choice": Choice(help, **about)})
 
 
 @cache
 def choices_of(settings: type[Any]) -> dict[str, Choice]:
     """The choices of a dataclass by name, in the order of its fields."""
-    found = {}
-    for each in fields(settings):
-        if (choice := each.metadata.get("choice")) is not None:
-            kinds = str(each.type).split(" | ")
-            found[each.name] = choice._replace(
-                name=each.name, kind=_kind_of(kinds[0]), may_be_none="None" in kinds, default=each.default
+    choices = {}
+    for field in fields(settings):
+        if (choice := field.metadata.get("choice")) is not None:
+            kinds = str(field.type).split(" | ")
+            choices[field.name] = choice._replace(
+                name=field.name, kind=_kind_of(kinds[0]), may_be_none="None" in kinds, default=field.default
             )
-    return found
+    return choices
 
 
 def _kind_of(written: str) -> Kind:
@@ -67,19 +68,19 @@ def _kind_of(written: str) -> Kind:
 
 
 def check(settings: Any) -> None:
-    """Refuse a value that its choice does not have, naming the value and what it may be."""
+    """Refuse a value outside of its choice; the error names the value and the range."""
     for name, choice in choices_of(type(settings)).items():  # type: ignore[arg-type]  # a type is hashable
         check_value(choice, getattr(settings, name), name=name)
 
 
 def normalise(value: object, **fields: object) -> None:
-    """Set fields of a frozen dataclass while it is constructed; nothing else in the package writes to one."""
+    """Set fields of a frozen dataclass while it is constructed; the only place that may."""
     for name, field_value in fields.items():
         object.__setattr__(value, name, field_value)
 
 
 def check_value(choice: Choice, value: object, *, name: str) -> None:
-    """The same of one value."""
+    """Refuse one value outside of its choice."""
     if value is None and choice.may_be_none:
         return
     if choice.names and choice.kind == "text":
@@ -90,7 +91,7 @@ def check_value(choice: Choice, value: object, *, name: str) -> None:
 
 
 def _check_number(choice: Choice, value: object, name: str) -> None:
-    """Whole numbers, or numbers, within their range."""
+    """Refuse a number out of range, or of the wrong type."""
     if isinstance(value, int if choice.kind == "int" else int | float) and not isinstance(value, bool):
         assert isinstance(value, int | float)
         if (choice.low is None or value >= choice.low) and (choice.high is None or value <= choice.high):
@@ -101,7 +102,7 @@ def _check_number(choice: Choice, value: object, name: str) -> None:
 
 
 def span_of(choice: Choice) -> str:
-    """Which numbers a choice takes, in words.
+    """The range of a choice in words.
 
     >>> span_of(Choice("", kind="int", low=1)), span_of(Choice("", kind="float", low=0, high=1))
     ('a whole number, at least 1', 'a number between 0 and 1')
@@ -114,7 +115,7 @@ def span_of(choice: Choice) -> str:
 
 
 def from_text(choice: Choice, value: object, *, name: str = "") -> object:
-    """A value as its field has it: words of a person become numbers and switches; anything else stays.
+    """A value for its field: text becomes a number, a switch or a list, other values stay.
 
     >>> from_text(Choice("", kind="bool"), "off"), from_text(Choice("", kind="texts"), "a.md")
     (False, ('a.md',))

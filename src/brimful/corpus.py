@@ -185,7 +185,7 @@ class Corpus:
             ) from error
 
     def origins(self, path: str, start: int, end: int) -> tuple[str, ...]:
-        """Where bytes of a converted document stand in its file (`page 3`, `#tea`); empty for plain text."""
+        """The places of converted bytes in their file (`page 3`, `#tea`); empty for plain text."""
         row = self.snapshot.row(path)
         source_map = None if row is None else self.snapshot.source_map(row.number)
         return () if source_map is None else source_map.between(start, end)
@@ -339,7 +339,7 @@ class Corpus:
         return (self.snapshot.generation, room, ask)
 
     def room_beside_map(self, ask: Ask, slack: int) -> tuple[Budget, str | None]:
-        """What the map and the question leave of a budget, and the map."""
+        """The part of a budget that the map and the question leave, and the map."""
         budget, settings = ask.budget, ask.settings
         counter = tokens_for(settings.model)
         query = counter.count(question_part(settings.format, ask.question)) + slack if settings.shows_question else 0
@@ -448,7 +448,7 @@ class Corpus:
 def fill_beside_map(
     ask: Ask, *, room_for: Callable[[int], tuple[Budget, str | None]], fill: Callable[[Budget], Context]
 ) -> Context:
-    """The fullest context within the budget, beside a map and the question if the ask wants them."""
+    """The fullest context within the budget, with a map and the question if the ask wants them."""
     settings = ask.settings
     if not settings.shows_question and not settings.map_percent:
         return fill(ask.budget)

@@ -52,7 +52,7 @@ def open(  # noqa: A001
 ) -> Engine:
     """Open the store at this path, or make one; a folder holds it as `brimful.db`.
 
-    `postgresql://USER@HOST/DATABASE?corpus=NAME` is a corpus on a server (docs/postgres.md), with the same bytes.
+    `postgresql://USER@HOST/DATABASE?corpus=NAME` is a corpus on a server (docs/postgres.md), with equal bytes.
 
     `embedder` is the model that reads the best places of each question, or its name (`granite`, a folder,
     `openai:MODEL@URL`, …; `none` for nobody); "auto" takes what BRIMFUL_EMBEDDER names, or granite where it is
@@ -140,7 +140,7 @@ class Engine:
     def preview(
         self, place: str | os.PathLike[str], *, label: str | None = None, settings: SourceSettings | None = None
     ) -> Report:
-        """What `add` would do, judged by file sizes and times; nothing is read or written."""
+        """A report of what `add` would do, judged by file sizes and times; nothing is read or written."""
         with self._pool.pinned():
             from brimful.ingest.folders import preview
 
@@ -300,7 +300,7 @@ class Engine:
     ) -> Explanation:
         """How a question was understood, why each window is in, and at which budget the next ones enter.
 
-        A receipt is asked again with its own budget and settings.
+        The question of a receipt comes with its budget and settings.
         """
         if isinstance(question, Receipt):
             ask, densify = self._asked_by(question, densify)

@@ -16,7 +16,7 @@
     ├── EndpointError             a server or model that was named does not answer as it should
     ├── MissingPartError          a vocabulary or package that is not installed
     │   └── KernelsError          the compiled kernels are missing, or were built from other source
-    ├── ProviderError             a model's provider failed in a way that has no name of its own
+    ├── ProviderError             a model's provider failed in a way without another name
     │   ├── AuthError             no key, a wrong one, or one without the right
     │   ├── ContextLimitError     the model does not accept so much at once
     │   ├── QuotaError            money or an allowance is used up
@@ -24,7 +24,7 @@
     │   ├── RefusedError          the model or its filter declined to answer
     │   ├── RequestSizeError      the request can never pass at this size, though it is no context limit
     │   └── UnavailableError      the provider or the model can't be reached
-    └── StoreError                the store can't do what was asked
+    └── StoreError                the store failed
         ├── CorruptError          stored bytes are not what was written
         ├── StoreAccessError      a server refuses the role, its password or what it asks for
         ├── StoreBusyError        another process is writing
@@ -125,7 +125,7 @@ class SpanError(InputError):
 
 
 class EndpointError(BrimfulError):
-    """A server or model that was named did not answer, or not with what was asked for."""
+    """A server or model did not answer, or not in the expected form."""
 
     code = "endpoint"
 
@@ -189,7 +189,7 @@ class KernelsError(MissingPartError):
 
 
 class ProviderError(BrimfulError):
-    """What a model's provider answered instead of a text; `status` is None where there was no answer."""
+    """A model's provider failed; `status` is None without an HTTP answer."""
 
     code = "provider"
 
@@ -245,7 +245,7 @@ class UnavailableError(ProviderError):
 
 
 class StoreError(BrimfulError):
-    """The store can't do what was asked; what was committed before is intact."""
+    """The store failed; earlier commits are intact."""
 
     code = "store"
 
@@ -287,7 +287,7 @@ class StoreVersionError(StoreError):
 
 
 class StoreRulesError(StoreError):
-    """What is stored was cut, split and ranked by other rules than this program's."""
+    """The store was made by other rules of cutting and ranking than this program's."""
 
     code = "store.rules"
 
@@ -301,10 +301,10 @@ def choose(value: str, choices: Iterable[str], *, what: str) -> str:
     Traceback (most recent call last):
     brimful.errors.ChoiceError: unknown packing 'gredy'; did you mean 'greedy'? choices: greedy, interleaved
     """
-    known = tuple(choices)
-    if value in known:
+    names = tuple(choices)
+    if value in names:
         return value
-    raise ChoiceError(f"unknown {what} {value!r}; {suggest(value, known)}choices: {', '.join(known)}")
+    raise ChoiceError(f"unknown {what} {value!r}; {suggest(value, names)}choices: {', '.join(names)}")
 
 
 def did_you_mean(close: Sequence[str]) -> str:
@@ -317,17 +317,15 @@ def did_you_mean(close: Sequence[str]) -> str:
     return f"did you mean {', '.join(first)}{' or ' if first else ''}{last}? " if close else ""
 
 
-def suggest(value: str, known: Iterable[str]) -> str:
+def suggest(value: str, names: Iterable[str]) -> str:
     """The "did you mean" part of a message, or nothing when no name is close."""
     from difflib import get_close_matches
 
-    close = get_close_matches(str(value).lower(), list(known), n=3, cutoff=0.6)
+    close = get_close_matches(str(value).lower(), list(names), n=3, cutoff=0.6)
     return did_you_mean(close)
 
 
-# ---- outcomes: Which exit code, HTTP status and title does an outcome have? One table for all surfaces, by error code.
-#
-# `input.budget` is looked up by itself, then as `input`. Codes that begin with `request` are of HTTP alone.
+# `outcome_of` looks up `input.budget`, then `input`. Codes that begin with `request` are of HTTP alone.
 
 USAGE = 2
 PROVIDER = 4
@@ -335,7 +333,7 @@ STORAGE = 5
 
 
 class _Outcome(NamedTuple):
-    """What an error is to a program that started us, to one that asked over HTTP, and to a person."""
+    """An error as exit code, as HTTP status, and as a title for people."""
 
     exit: int
     status: int

@@ -1,12 +1,13 @@
-"""How much of what a question needs stands in a context of so many tokens?
+"""How much of the evidence for a question a context holds, at each budget.
 
 On disk a set is a folder of two files of JSON lines:
 
     docs.jsonl       {doc_id, text}
     questions.jsonl  {qid, question, evidence: [{doc_id, start, end, bstart, bend, text}]}
 
-`start` and `end` count characters, `bstart` and `bend` bytes of UTF-8; either pair is enough, and what is given twice
-must agree. In memory everything is bytes.
+`start` and `end` count characters, `bstart` and `bend` bytes of UTF-8; either pair is enough, and two pairs must agree.
+In memory everything is bytes. An answerer is any function `(question, budget) -> places`, best first, so other
+retrievers are measured like this package.
 """
 
 from __future__ import annotations
@@ -33,11 +34,9 @@ from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Window
 
-# ---- sets: Which questions are asked of which documents, and where does the evidence for each stand?
-
 
 class Place(NamedTuple):
-    """Bytes of a document: a piece of evidence, or what an answer cites."""
+    """Bytes of a document: a piece of evidence, or a citation of an answer."""
 
     path: str
     start: int
@@ -55,7 +54,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
-    """Documents and the questions that are asked of them."""
+    """Documents, and questions with their evidence in them."""
 
     name: str
     documents: tuple[Document, ...]
@@ -63,7 +62,7 @@ class EvaluationSet:
 
 
 def read_set(folder: Path | str) -> EvaluationSet:
-    """Read and check a set; questions without evidence are left out, since nothing could be measured on them."""
+    """Read and check a set; questions without evidence are left out."""
     place = Path(folder)
     if not (place / "docs.jsonl").is_file():
         raise InputError(f"{place} is not an evaluation set: it has no docs.jsonl")
@@ -71,7 +70,7 @@ def read_set(folder: Path | str) -> EvaluationSet:
     for where, row in _rows(place / "docs.jsonl"):
         path = _text(row, "doc_id", where)
         if path in documents:
-            raise InputError(f"{where}: document {path!r} stands there a second time; give each its own id")
+            raise InputError(f"{where}: document {path!r} is there twice; give each its own id")
         documents[path] = Document(path, _text(row, "text", where))
     questions: dict[str, Question] = {}
     for where, row in _rows(place / "questions.jsonl"):
@@ -79,10 +78,11 @@ def read_set(folder: Path | str) -> EvaluationSet:
         if not isinstance(pieces, list) or not all(isinstance(piece, dict) for piece in pieces):
             raise InputError(f"{where}: 'evidence' must be a list of objects, got {pieces!r:.80}")
         if name in questions:
-            raise InputError(f"{where}: question {name!r} stands there a second time; give each its own id")
+            raise InputError(f"{where}: question {name!r} is there twice; give each its own id")
         if pieces:
-            numbered = enumerate(pieces)
-            evidence = tuple(_evidence(piece, documents, f"{where}, evidence[{at}]") for at, piece in numbered)
+            evidence = tuple(
+                _evidence(piece, documents, f"{where}, evidence[{number}]") for number, piece in enumerate(pieces)
+            )
             questions[name] = Question(name, text, evidence)
     if not questions:
         raise InputError(f"{place} has no question with evidence")
@@ -118,7 +118,7 @@ def _text(row: Mapping[str, object], name: str, where: str) -> str:
 
 
 def _evidence(piece: Mapping[str, object], documents: Mapping[str, Document], where: str) -> Place:
-    """The bytes that a piece of evidence names, once its characters, bytes and text are seen to agree."""
+    """The bytes of a piece of evidence; its characters, bytes and text must agree."""
     path = _text(piece, "doc_id", where)
     if path not in documents:
         raise InputError(f"{where}: no document {path!r} in docs.jsonl")
@@ -127,15 +127,15 @@ def _evidence(piece: Mapping[str, object], documents: Mapping[str, Document], wh
     if characters is not None:
         text = document.content.decode()
         check_span(*characters, length=len(text), where=f" (characters, at {where})")
-        start, end = (len(text[:at].encode()) for at in characters)
+        start, end = (len(text[:offset].encode()) for offset in characters)
         if in_bytes not in (None, (start, end)):
             raise InputError(f"{where}: characters {characters} are the bytes {(start, end)}, not {in_bytes}")
         in_bytes = start, end
     if in_bytes is None:
         raise InputError(f"{where}: evidence needs start and end (characters) or bstart and bend (bytes)")
-    held = document.text(*in_bytes)
-    if "text" in piece and _text(piece, "text", where) != held:
-        raise InputError(f"{where}: {list(in_bytes)} of {path} holds {held!r:.60}, not {piece['text']!r:.60}")
+    content = document.text(*in_bytes)
+    if "text" in piece and _text(piece, "text", where) != content:
+        raise InputError(f"{where}: {list(in_bytes)} of {path} holds {content!r:.60}, not {piece['text']!r:.60}")
     return Place(path, *in_bytes)
 
 
@@ -149,38 +149,27 @@ def _span(piece: Mapping[str, object], first: str, second: str, where: str) -> t
     return start, end
 
 
-# ---- measures: How much of the evidence stands in an answer of so many tokens, and is a context well filled?
-#
-# - recall: evidence tokens in the answer / evidence tokens
-# - precision: evidence tokens in the answer / tokens in the answer
-# - IoU: evidence tokens in the answer / tokens in either
-# - full: 1 when all evidence is inside, else 0
-
 VOCABULARY = "cl100k_base"
-"""What the published baselines were counted with."""
+"""The vocabulary of the published baselines."""
 
 _BLANKS = np.array([code for code in range(0x3001) if chr(code).isspace()], np.uint32)
-_NEXT_TO_LEAD = 3  # bytes of a character behind its first, at most
-
-# ---- axis: Which tokens does a byte range hold, and which tokens does a budget buy?
-#
-# Documents are tokenised once and laid one after the other on one axis of tokens. A token belongs to a range when
-# its first character that is not blank lies in it, so ranges that share no byte share no token, and an answer
-# costs the document tokens it holds, each once, however its pieces were cut. Headers and separators are free here:
-# this measures what was chosen, not how it is written down.
+_NEXT_TO_LEAD = 3  # bytes of a character after its first, at most
 
 
 class _Filled(NamedTuple):
-    """What a budget bought of an answer."""
+    """The part of an answer within a budget."""
 
     tokens: NDArray[np.int64]  # in the order in which they were taken
-    asked: int  # tokens of the whole answer, each once
+    answer_tokens: int  # of the whole answer, each once
     invalid: int  # citations of unknown documents or of bytes that a document does not have
 
 
 @final
 class TokenAxis:
-    """The tokens of some documents in one row.
+    """The tokens of all documents in one row, to measure which of them an answer holds.
+
+    A token belongs to a byte range if its first character that is not blank lies in it. So disjoint ranges share no
+    token, and an answer costs each token once, however it is cut; headers and separators are free.
 
     >>> axis = TokenAxis([Document("a.txt", "one two three")])
     >>> axis.span(Place("a.txt", 4, 13))
@@ -208,8 +197,8 @@ class TokenAxis:
         first, last = self._places.searchsorted((base + place.start, base + place.end))
         return int(first), int(last)
 
-    def said(self, place: Place) -> NDArray[np.int64]:
-        """The tokens of a place that are not blank: what counts as evidence."""
+    def evidence(self, place: Place) -> NDArray[np.int64]:
+        """The tokens of a place that are not blank."""
         first, last = self.span(place)
         return first + np.flatnonzero(~self.is_blank[first:last])
 
@@ -226,7 +215,7 @@ def _joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def _places(content: bytes, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Where the first character of each token that is not blank begins, and whether it has none.
+    """Where each token's first character that is not blank begins, and whether it has none.
 
     A token that starts inside a character has that character's place.
     """
@@ -235,14 +224,18 @@ def _places(content: bytes, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64
         starts = starts - ~is_lead[starts]
     ends = np.append(starts[1:], len(content)) if len(starts) else starts
     codes = np.frombuffer(content.decode().encode("utf-32-le"), np.uint32)
-    said = np.append(np.flatnonzero(is_lead)[~np.isin(codes, _BLANKS)], len(content))
-    first = said[said.searchsorted(starts)]
+    starts_of_text = np.append(np.flatnonzero(is_lead)[~np.isin(codes, _BLANKS)], len(content))
+    first = starts_of_text[starts_of_text.searchsorted(starts)]
     is_silent = first >= ends
     return np.where(is_silent, starts, first), is_silent & (ends > starts)
 
 
 class Scores(NamedTuple):
-    """One answer against the evidence of one question."""
+    """One answer against the evidence of one question.
+
+    Of evidence tokens in the answer: `recall` is their share of the evidence, `precision` of the answer, `iou` of both
+    together. `full` is 1 when all evidence is inside.
+    """
 
     recall: float
     precision: float
@@ -258,15 +251,13 @@ def score(axis: TokenAxis, evidence: Iterable[Place], tokens: NDArray[np.int64])
     >>> score(axis, [Place("a.txt", 4, 13)], axis.fill([Place("a.txt", 0, 7)], budget=100).tokens)
     Scores(recall=0.5, precision=0.5, iou=0.3333333333333333, full=0.0, tokens=2)
     """
-    wanted, size = np.unique(_joined([axis.said(each) for each in evidence])), len(tokens)
+    wanted, size = np.unique(_joined([axis.evidence(each) for each in evidence])), len(tokens)
     if not len(wanted):  # no token starts inside the evidence: there is nothing to find
         return Scores(1.0, 0.0, 0.0, 1.0, size)
-    got = int(np.isin(wanted, tokens).sum())
-    precision, iou = got / size if size else 0.0, got / (size + len(wanted) - got)
-    return Scores(got / len(wanted), precision, iou, float(got == len(wanted)), size)
+    shared = int(np.isin(wanted, tokens).sum())
+    precision, iou = shared / size if size else 0.0, shared / (size + len(wanted) - shared)
+    return Scores(shared / len(wanted), precision, iou, float(shared == len(wanted)), size)
 
-
-# ---- properties: Does a context have the properties that CFS asks for?
 
 LEAST_COVERAGE = 0.9
 _LEAST_ADJACENCY = 0.7
@@ -274,7 +265,7 @@ _BEST, _FIRST = 3, 5
 
 
 class Properties(NamedTuple):
-    """What was measured of one context."""
+    """The properties of CFS, measured on one context."""
 
     within_budget: bool
     coverage: float
@@ -291,7 +282,7 @@ def properties(context: Context) -> Properties:
 
 
 def summary(measured: Sequence[Properties]) -> dict[str, float]:
-    """Of many contexts: the means, and the share of those that have each property.
+    """Means over contexts, and the share of contexts with each property.
 
     >>> summary([Properties(True, 0.95, 1.0, True), Properties(True, 0.85, 0.5, False)])["covered"]
     0.5
@@ -323,18 +314,18 @@ def coverage(context: Context, *, counter: TokenCounter | None = None) -> float:
 
 
 def adjacency(windows: Sequence[Window]) -> float:
-    """How many windows stand next to one of their own document, of those that could; 1 where none could.
+    """The share of windows next to another of their document, of the windows that could be; 1 if none could.
 
     >>> a, b = Window("a.md", "one"), Window("b.md", "two")
     >>> adjacency([a, a, b]), adjacency([a, b, a]), adjacency([a, b])
     (1.0, 0.0, 1.0)
     """
-    could = len(windows) - len({window.path for window in windows})
-    return sum(first.path == second.path for first, second in pairwise(windows)) / could if could else 1.0
+    possible = len(windows) - len({window.path for window in windows})
+    return sum(first.path == second.path for first, second in pairwise(windows)) / possible if possible else 1.0
 
 
 def best_come_first(windows: Sequence[Window]) -> bool:
-    """Whether windows with the three best scores stand among the first five.
+    """Whether the three best scores are among the first five windows.
 
     >>> best_come_first([Window("a.md", "x", score=score) for score in (1, 2, 3, 4, 5)])
     True
@@ -344,14 +335,6 @@ def best_come_first(windows: Sequence[Window]) -> bool:
     best = sorted((window.score for window in windows), reverse=True)[:_BEST]
     return sorted((window.score for window in windows[:_FIRST]), reverse=True)[:_BEST] == best
 
-
-# ---- run: How much of the evidence does an answerer find on a whole set, at each budget?
-#
-# An answerer is any function from a question and a budget to places, the best first:
-#
-#     def answer(question: Question, budget: int) -> Sequence[Place]
-#
-# so that other retrievers are measured exactly as this package is.
 
 BUDGETS = (500, 1000, 2000, 4000)
 
@@ -363,27 +346,27 @@ _LONGEST_NAME = 32
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """All that was measured of one answerer on one set."""
+    """Everything measured of one answerer on one set."""
 
     name: str
     documents: int
     budgets: tuple[int, ...]
     scores: dict[str, tuple[Scores, ...]]  # of each question by its id, at each budget
-    overlong: tuple[int, ...]  # answers that ask for more than the budget, at each budget; what is over is not read
-    invalid: int  # citations of what is not there
+    overlong: tuple[int, ...]  # answers above the budget, at each budget; the surplus is not read
+    invalid: int  # citations of unknown bytes
     seconds: tuple[float, ...]  # that each answer took, sorted
 
     def values(self, measure: str, budget: int) -> dict[str, float]:
         """The measure of every question, by its id."""
-        at = self.budgets.index(budget)
-        return {name: float(getattr(scores[at], measure)) for name, scores in self.scores.items()}
+        column = self.budgets.index(budget)
+        return {name: float(getattr(scores[column], measure)) for name, scores in self.scores.items()}
 
     def mean(self, measure: str, budget: int) -> float:
         """The measure's mean over questions."""
         return math.fsum(self.values(measure, budget).values()) / len(self.scores)
 
     def record(self) -> dict[str, object]:
-        """The whole result for JSON, keys always in one order, the timing last."""
+        """The result for JSON, timing last."""
         timing = {"answers": len(self.seconds), "p50_ms": round(self.ms(50), 3), "p95_ms": round(self.ms(95), 3)}
         names = list(map(str, self.budgets))
         rows = [
@@ -418,7 +401,7 @@ class Result:
         return "\n".join(lines) + "\n"
 
     def ms(self, percent: int) -> float:
-        """The least time that so many percent of the answers did not exceed."""
+        """The time in milliseconds that `percent` of the answers did not exceed."""
         return 1e3 * self.seconds[max(-(-len(self.seconds) * percent // 100), 1) - 1]
 
 
@@ -426,7 +409,7 @@ def _rounded(values: dict[str, float]) -> dict[str, float]:
     return {name: round(value, _DIGITS) for name, value in values.items()}
 
 
-def evaluate(answer: Answerer, asked: EvaluationSet, budgets: Sequence[int] = BUDGETS) -> Result:
+def evaluate(answer: Answerer, questions: EvaluationSet, budgets: Sequence[int] = BUDGETS) -> Result:
     """Ask every question at every budget and measure the answers.
 
     >>> from brimful.documents.documents import Document
@@ -437,21 +420,21 @@ def evaluate(answer: Answerer, asked: EvaluationSet, budgets: Sequence[int] = BU
     (0.5, 1.0)
     """
     sizes = tuple(sorted({budget_of(budget).available for budget in budgets}))
-    if not sizes or not asked.questions:
+    if not sizes or not questions.questions:
         raise InputError("nothing to measure: give at least one budget and one question")
-    axis = TokenAxis(asked.documents)
+    axis = TokenAxis(questions.documents)
     scores: dict[str, tuple[Scores, ...]] = {}
     overlong, invalid, seconds = dict.fromkeys(sizes, 0), 0, []
-    for question in asked.questions:
-        found = []
+    for question in questions.questions:
+        row = []
         for size in sizes:
             began = time.perf_counter()
             places = list(answer(question, size))
             seconds.append(time.perf_counter() - began)
             filled = axis.fill(places, budget=size)
-            overlong[size] += filled.asked > size
+            overlong[size] += filled.answer_tokens > size
             invalid += filled.invalid
-            found.append(score(axis, question.evidence, filled.tokens))
-        scores[question.id] = tuple(found)
-    names = asked.name, len(asked.documents)
+            row.append(score(axis, question.evidence, filled.tokens))
+        scores[question.id] = tuple(row)
+    names = questions.name, len(questions.documents)
     return Result(*names, sizes, scores, tuple(overlong.values()), invalid, tuple(sorted(seconds)))

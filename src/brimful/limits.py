@@ -62,11 +62,11 @@ IDLE_SECONDS = 5.0
 HEAD_BYTES = 64 << 10
 """A request line with its headers: a cursor and a token fit many times."""
 REMOVED_PATHS = 100
-"""Documents that one request forgets: their paths stand in its head, and must fit there."""
+"""Documents that one request forgets: their paths must fit into its head."""
 REQUEST_SECONDS = 30.0
 """From a request's headers to the end of its answer; its body must come, and the answer be taken, within it."""
 DENSIFY_SECONDS = 600.0
-"""The same for what a provider condenses."""
+"""The whole time of a request that a provider condenses for."""
 WORKERS = 4
 """Questions that are answered at once."""
 WAITING = 64
@@ -76,7 +76,7 @@ RUNS = 4
 WAITING_RUNS = 16
 """Condensations that wait; more are refused at once."""
 READY_SECONDS = 5.0
-"""How long a readiness check waits for the store: it has a thread of its own, but a writer may hold the lock."""
+"""How long a readiness check waits for the store: a writer may hold the lock."""
 GRACE_SECONDS = 5
 """From SIGTERM to the end for requests that are being answered; what is longer at work is broken off."""
 RECEIPTS = 512

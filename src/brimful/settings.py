@@ -1,10 +1,10 @@
-"""Which numbers and choices steer the pipeline, and what do they default to?
+"""The settings of a question, with their defaults.
 
     Ask ─┬─ budget      how much may be filled, and what is kept for the rest of the call
          ├─ settings    AskSettings; in it `windows` (WindowSettings) and `condensing` (DensifySettings)
          └─ field       FieldSettings: what counts how much
 
-A choice is a field here and nowhere else: a new field has its option, its key, its place in the schemas and the docs.
+A choice is declared here and nowhere else; its option, key, schema and docs are derived.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class WindowSettings:
     snap: bool = choice(True, "Move the edges of windows to the nearest natural boundary.")
     definitions: bool = choice(False, "Code: also show imports and definitions of the names that a window uses.")
     trail_share: int = choice(
-        32, "Prose: one byte of the headings above a window for so many of its own; 0 shows none.", low=0
+        32, "Prose: bytes of a window for one byte of the headings above it; 0 shows no headings.", low=0
     )
     whole_share: int = choice(
         25,
@@ -142,7 +142,7 @@ class DensifySettings:
         "computed", "Work out the parts from the model's limit, or take fixed ones.", names=get_args(_DensifyProfile)
     )
     target_tokens: int | None = _tokens(None, "How long the digest should be; none: one answer of the model.")
-    input_limit_tokens: int | None = _tokens(None, "Refuse a longer text before anything is asked.")
+    input_limit_tokens: int | None = _tokens(None, "Refuse a longer text before any call.")
     output_percent: int = choice(12, "Of the model's limit, for its answer.", low=0, high=79, unit="percent")
     least_output_tokens: int = _tokens(96, "For its answer at least.")
     attempts: int = choice(2, "How often a call is tried.", low=1, high=100)
@@ -223,7 +223,7 @@ _narrows = partial(choice, common=True, searches=True, is_set=False)
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which documents may answer, said beside a question; a single text stands for a tuple of one.
+    """Which documents may answer; a single text stands for a tuple of one.
 
     >>> Filters(path="docs/", without=["draft"])
     Filters(path=('docs/',), not_path=(), kind=(), after=None, before=None, phrase=(), without=('draft',))
@@ -259,7 +259,7 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class AskSettings:
-    """Everything beside question and budget that changes a context."""
+    """All choices of a question but its budget."""
 
     model: str = choice(DEFAULT_MODEL, "Whose tokens: a model or a vocabulary.", unit="name", common=True)
     format: FormatName = choice("plain", "How the context is written.", names=FORMATS, common=True)
@@ -278,7 +278,7 @@ class AskSettings:
     line_numbers: LineNumbers = _line_numbers()
     # `Context.prompt` has the map, the context and the question, and the budget covers all three.
     with_question: bool | None = choice(
-        None, "Put the question behind the context, or not; messages have it without asking.", flag="question"
+        None, "Add the question after the context; default: only in messages.", flag="question"
     )
     map_percent: int = choice(
         0,
@@ -338,12 +338,12 @@ class AskSettings:
 
     @property
     def shows_question(self) -> bool:
-        """Whether the question stands behind the context."""
+        """Whether the question follows the context."""
         return self.format == "messages" if self.with_question is None else self.with_question
 
     @property
     def filters(self) -> Filters:
-        """Which documents may answer."""
+        """The filters among the choices."""
         return Filters(**{name: getattr(self, name) for name in FILTER_NAMES})
 
 
@@ -366,7 +366,7 @@ _OF_BUDGET: Mapping[str, Choice] = {
 _NESTED = {"windows": WindowSettings, "field": FieldSettings, "densify": DensifySettings}
 
 ASKED: Mapping[str, Choice] = {**_OF_BUDGET, **choices_of(AskSettings)}
-"""The choices that every question has, by name: each has an option and a field of a request."""
+"""The choices with a field in every request, by name."""
 
 CHOICES: Mapping[str, Choice] = dict(
     sorted(
@@ -376,12 +376,12 @@ CHOICES: Mapping[str, Choice] = dict(
         }.items()
     )
 )
-"""All of them, those of the parts with the part's name before a dot; whatever is left can be set by name."""
+"""All choices by name; the ones of `windows`, `field` and `densify` with that name before a dot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question with all that is chosen for its answer: what every surface makes, and an engine answers."""
+    """A question with its budget and choices: every surface makes one, an engine answers it."""
 
     question: str
     budget: Budget
@@ -390,10 +390,10 @@ class Ask:
 
     @classmethod
     def of(cls, question: str, chosen: Mapping[str, object], more: str | Mapping[str, object] = "") -> Ask:
-        """From choices by name, whichever they are; what is left out is as the profile has it.
+        """An ask from choices by name; the others are as the profile has them.
 
-        `chosen` holds values or the words for them. `more` is the same, or a text: `name=value`, with semicolons
-        between them. `windows.name`, `field.name` and `densify.name` are the fields of `WindowSettings`,
+        `chosen` holds values, or text for them. `more` adds to it, as a mapping or as `name=value; name=value`.
+        `windows.name`, `field.name` and `densify.name` are the fields of `WindowSettings`,
         `FieldSettings` and `DensifySettings`; `profile` is `default` or `cfs`. Reserves are taken from the budget.
 
         >>> ask = Ask.of("Tea?", {"fill": "relevant"}, "order=best; windows.snap=off; field.near=0.25")
@@ -405,10 +405,10 @@ class Ask:
         Traceback (most recent call last):
         brimful.errors.ChoiceError: unknown setting 'ordr'; did you mean 'order'? choices: after, anyway, ...
         """
-        given = {**chosen, **(pairs(more) if isinstance(more, str) else more)}
-        profile = choose(str(given.pop("profile", "default")), tuple(_PROFILES), what="profile")
+        values = {**chosen, **(pairs(more) if isinstance(more, str) else more)}
+        profile = choose(str(values.pop("profile", "default")), tuple(_PROFILES), what="profile")
         parts: dict[str, dict[str, Any]] = {"": {}, "budget": {}, "windows": {}, "field": {}, "densify": {}}
-        for name, value in given.items():
+        for name, value in values.items():
             choice = CHOICES[choose(name, CHOICES, what="setting")]
             part = "budget" if name in _OF_BUDGET else name.partition(".")[0] if "." in name else ""
             parts[part][choice.name] = value if isinstance(value, Budget) else from_text(choice, value, name=name)
@@ -417,33 +417,32 @@ class Ask:
             parts[""]["windows"] = replace(base.windows or WindowSettings(), **parts["windows"])
         if parts["densify"]:
             parts[""]["condensing"] = DensifySettings(**parts["densify"])
-        return cls(question, _room(parts["budget"]), replace(base, **parts[""]), replace(field, **parts["field"]))
+        return cls(question, _budget(parts["budget"]), replace(base, **parts[""]), replace(field, **parts["field"]))
 
 
-def condensing(given: str | Mapping[str, object], **decided: Any) -> DensifySettings:
-    """How a text is condensed, by the names that `Ask.of` takes; those of a question say nothing here.
+def condensing(chosen: str | Mapping[str, object], **decided: Any) -> DensifySettings:
+    """The `densify.*` choices of `Ask.of`; choices of a question are ignored.
 
     >>> condensing("densify.attempts=3; order=best", target_tokens=90).attempts
     3
     """
-    found = Ask.of("", {}, given).settings.condensing or DensifySettings()
-    return replace(found, **{name: value for name, value in decided.items() if value is not None})
+    settings = Ask.of("", {}, chosen).settings.condensing or DensifySettings()
+    return replace(settings, **{name: value for name, value in decided.items() if value is not None})
 
 
-def _room(given: Mapping[str, Any]) -> Budget:
-    """The budget, and what is kept of it: nothing that is not named."""
-    whole = budget_of(given.get("budget", DEFAULT_BUDGET))
-    kept = {name: value for name, value in given.items() if name != "budget"}
-    return replace(whole, **kept) if kept else whole
+def _budget(chosen: Mapping[str, Any]) -> Budget:
+    """The budget with the reserves that are named."""
+    reserves = {name: value for name, value in chosen.items() if name != "budget"}
+    return replace(budget_of(chosen.get("budget", DEFAULT_BUDGET)), **reserves)
 
 
 def pairs(text: str) -> dict[str, object]:
     """`name=value; name=value` as a dictionary; a name that comes again adds to a list."""
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for part in filter(None, (each.strip() for each in text.split(";"))):
         name, sign, value = (each.strip() for each in part.partition("="))
         if not sign:
             raise SettingError(f"{part!r:.60} has no value; write name=value, and a semicolon before the next one")
-        before = found.get(name)
-        found[name] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
-    return found
+        first = values.get(name)
+        values[name] = value if first is None else [*(first if isinstance(first, list) else [first]), value]
+    return values

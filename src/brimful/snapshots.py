@@ -27,7 +27,7 @@ class SnapshotPool:
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
-        """Until this ends, the calling thread gets one and the same corpus; calls nest."""
+        """Until this ends, the calling thread gets one corpus; calls nest."""
         if not self._thread.depth:
             with self._lock:
                 while self._is_exclusive and not self._is_closed:

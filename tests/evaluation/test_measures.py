@@ -87,7 +87,7 @@ def test_wrong_citations_are_counted_and_gain_nothing():
 def test_an_overlong_answer_is_known():
     """`asked` is what the whole answer would cost, each token once."""
     filled = TokenAxis([WORDS]).fill([words(0, 4), words(3, 6), words(1, 2)], budget=2)
-    assert (filled.asked, len(filled.tokens)) == (7, 2)
+    assert (filled.answer_tokens, len(filled.tokens)) == (7, 2)
 
 
 @st.composite
@@ -125,7 +125,7 @@ def test_measures_are_those_of_plain_sets(case):
     wanted, held = set().union(*pieces), set(context)
     filled = axis.fill(cited, budget=budget)
     assert filled.tokens.tolist() == context
-    assert filled.asked == len({token for at in cited for token in range(*axis.span(at))})
+    assert filled.answer_tokens == len({token for at in cited for token in range(*axis.span(at))})
     found = score(axis, evidence, filled.tokens)
     if wanted:
         got = len(wanted & held)
@@ -150,7 +150,7 @@ def test_scores_are_the_published_harness_s(harness, shared):
                 expected = harness.score(theirs, raw, cover)
                 filled = axis.fill(cited, budget=budget)
                 assert len(filled.tokens) == used
-                assert filled.asked == harness.fill(theirs, ranges, 10**9)[1]
+                assert filled.answer_tokens == harness.fill(theirs, ranges, 10**9)[1]
                 keys = ("recall", "precision", "iou", "full", "tokens")
                 assert score(axis, ours.evidence, filled.tokens) == tuple(expected[key] for key in keys)
 

@@ -35,7 +35,7 @@ def _evidence(**changes):
         (_evidence(start=None, end=None), "needs start and end"),
         ([{**QUESTIONS[0], "question": 7}], "'question' must be a text, got 7"),
         ([{**QUESTIONS[0], "evidence": "here"}], "must be a list of objects"),
-        ([QUESTIONS[0], QUESTIONS[0]], "questions.jsonl:2: question 'q1' stands there a second time"),
+        ([QUESTIONS[0], QUESTIONS[0]], "questions.jsonl:2: question 'q1' is there twice"),
         ([QUESTIONS[3]], "no question with evidence"),
         ([["q1"]], "one object a line"),
     ],
@@ -52,7 +52,7 @@ def test_wrong_files_are_named(folder, tmp_path):
     with pytest.raises(InputError, match=r"has no docs\.jsonl"):
         read_set(tmp_path)
     write_lines(folder / "docs.jsonl", [DOCS[0], DOCS[0]])
-    with pytest.raises(InputError, match=r"docs.jsonl:2: document 'boats.md' stands there a second time"):
+    with pytest.raises(InputError, match=r"docs.jsonl:2: document 'boats.md' is there twice"):
         read_set(folder)
     (folder / "docs.jsonl").write_text("{not json\n")
     with pytest.raises(InputError, match=r"docs.jsonl:1 is not JSON"):
