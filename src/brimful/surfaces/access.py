@@ -1,4 +1,4 @@
-"""Who may ask a server? One rule for HTTP and MCP: the address, the token, the page that asks."""
+"""Who may ask a server, over HTTP and MCP: tokens, loopback, the origin of a page."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def check_token(token: str | None, *, host: str) -> None:
 
 
 def is_authorised(header: str, token: str) -> bool:
-    """Whether an Authorization header holds the token; how long the answer takes says nothing about it.
+    """Whether an Authorization header holds the token, in constant time.
 
     >>> is_authorised("bearer tea-at-four-oclock", "tea-at-four-oclock"), is_authorised("Bearer tea", "tea-at-four")
     (True, False)
     """
-    scheme, _, given = header.partition(" ")
-    is_same = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), token.encode())
+    scheme, _, sent = header.partition(" ")
+    is_same = hmac.compare_digest(sent.strip().encode("utf-8", "surrogateescape"), token.encode())
     return is_same and scheme.lower() == "bearer"
 
 
 def is_own_origin(origin: str, host: str) -> bool:
-    """Whether an Origin header is that of the Host header's own pages. Nothing is parsed, so nothing can fail.
+    """Whether an Origin header is the origin of the Host header; nothing is parsed, so nothing can fail.
 
     >>> is_own_origin("http://localhost:8080", "localhost:8080"), is_own_origin("http://[::1", "localhost:8080")
     (True, False)
@@ -64,7 +64,7 @@ def is_loopback(host: str) -> bool:
 
 
 def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The number that a host is, None where it is a name."""
+    """The IP address of a host, None for a name."""
     try:
         return ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:

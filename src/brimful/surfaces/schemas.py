@@ -1,4 +1,4 @@
-"""What may a program send, and what does it get? The bodies of HTTP, as pydantic models."""
+"""The bodies of HTTP requests and responses as pydantic models."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ Text = Annotated[str, Field(min_length=1, max_length=_LONGEST_TEXT)]
 _SEVERAL = Annotated[list[Text], Field(max_length=_MOST_TEXTS)]
 Texts = Annotated[
     _SEVERAL,
-    BeforeValidator(lambda given: [given] if isinstance(given, str) else given, json_schema_input_type=_SEVERAL | Text),
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value, json_schema_input_type=_SEVERAL | Text),
 ]
 """One text, or several."""
 Seconds = Annotated[int, Field(ge=_FIRST_SECOND, le=_LAST_SECOND, description="Seconds since 1970, UTC")]
 
 
-class Asked(BaseModel):
-    """A body of a request: its fields and no others, of their own types."""
+class _Body(BaseModel):
+    """The body of a request: its fields with strict types, and no others."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     @model_validator(mode="before")
     @classmethod
-    def _known(cls, given: Any) -> Any:
-        unknown = [name for name in given if name not in cls.model_fields] if isinstance(given, dict) else []
+    def _refuse_unknown_fields(cls, body: Any) -> Any:
+        unknown = [name for name in body if name not in cls.model_fields] if isinstance(body, dict) else []
         if unknown:
-            known = ", ".join(cls.model_fields)
-            raise ValueError(f"unknown field {unknown[0]!r}; {suggest(unknown[0], cls.model_fields)}fields: {known}")
-        return given
+            names = ", ".join(cls.model_fields)
+            raise ValueError(f"unknown field {unknown[0]!r}; {suggest(unknown[0], cls.model_fields)}fields: {names}")
+        return body
 
 
-class BudgetBody(Asked):
+class BudgetBody(_Body):
     """A whole model call's tokens, some of them reserved."""
 
     total: Annotated[int, Field(ge=1, le=LARGEST)]
@@ -61,7 +61,7 @@ class BudgetBody(Asked):
 
 _Room = Annotated[
     Annotated[int, Field(ge=1, le=LARGEST), Tag("tokens")] | Annotated[BudgetBody, Tag("reserves")],
-    Discriminator(lambda given: "reserves" if isinstance(given, dict | BudgetBody) else "tokens"),
+    Discriminator(lambda value: "reserves" if isinstance(value, dict | BudgetBody) else "tokens"),
 ]
 
 
@@ -69,27 +69,27 @@ def typed(choice: Choice) -> Any:
     """A choice as the type of a field: its values, or its range."""
     if choice.kind == "texts":
         return Texts
-    found: Any = bool if choice.kind == "bool" else Text
+    kind: Any = bool if choice.kind == "bool" else Text
     if choice.kind in ("int", "float"):
         number = int if choice.kind == "int" else float
-        least, most = number(choice.low or 0), number(LARGEST if choice.high is None else choice.high)
-        found = Annotated[number, Field(ge=least, le=most)]
+        low, high = number(choice.low or 0), number(LARGEST if choice.high is None else choice.high)
+        kind = Annotated[number, Field(ge=low, le=high)]
     elif choice.names:
-        found = Literal[choice.names]
-    return found | None if choice.may_be_none else found
+        kind = Literal[choice.names]
+    return kind | None if choice.may_be_none else kind
 
 
 def _fields(choices: Iterable[Choice], **defaults: object) -> dict[str, Any]:
     """Choices as fields of a body, for `create_model`."""
-    found = {}
+    fields = {}
     for choice in choices:
         default = defaults.get(choice.name, choice.default)
         described = Field([] if choice.kind == "texts" else default, description=choice.help.rstrip("."))
-        found[choice.name] = (typed(choice), described)
-    return found
+        fields[choice.name] = (typed(choice), described)
+    return fields
 
 
-class Question(Asked):
+class Question(_Body):
     """A question."""
 
     question: Annotated[str, Field(max_length=MOST_CHARACTERS)]
@@ -116,7 +116,7 @@ else:
 
 
 class ContextRequest(_Chosen):
-    """A question, a budget and what is chosen for the answer; a text alone stands for a list of one."""
+    """A question, a budget and choices; a text alone is taken as a list of one."""
 
     budget: _Room = Field(
         DEFAULT_BUDGET, description="Tokens for the context itself, or a whole call's tokens with reserves"
@@ -131,7 +131,7 @@ class SearchRequest(_Searched):
     limit: Annotated[int, Field(ge=1, le=10_000)] = 10
 
 
-class TextBody(Asked):
+class TextBody(_Body):
     """A text to store under a path that it is cited by; no file is read or written."""
 
     path: Name
@@ -139,13 +139,13 @@ class TextBody(Asked):
     time: Seconds | None = None
 
 
-class AddRequest(Asked):
-    """Texts to store, in place of what was there under the same paths."""
+class AddRequest(_Body):
+    """Texts to store; texts of equal paths are replaced."""
 
     documents: Annotated[list[TextBody], Field(min_length=1, max_length=1_000)]
 
 
-class DensifyRequest(Asked):
+class DensifyRequest(_Body):
     """A text to condense: one's own, or a stored document's."""
 
     text: str | None = None
@@ -161,7 +161,7 @@ class DensifyRequest(Asked):
         return self
 
 
-class CaptureRequest(Asked):
+class CaptureRequest(_Body):
     """A text to keep and to condense."""
 
     text: str
@@ -170,7 +170,7 @@ class CaptureRequest(Asked):
     set: Set = Field({})
 
 
-class RetryRequest(Asked):
+class RetryRequest(_Body):
     """A capture to try again."""
 
     name: Name
@@ -178,7 +178,7 @@ class RetryRequest(Asked):
     set: Set = Field({})
 
 
-class VerifyRequest(Asked):
+class VerifyRequest(_Body):
     """A receipt as it was given, and the text that it is for, if that is to be checked too."""
 
     receipt: dict[str, Any]
@@ -186,7 +186,7 @@ class VerifyRequest(Asked):
     replay: bool = Field(default=False, description="Also ask the question again: ranking, omissions, settings")
 
 
-class MapRequest(Asked):
+class MapRequest(_Body):
     """A budget for a map of the corpus, and what it is to show first."""
 
     budget: Annotated[int, Field(ge=1, le=LARGEST)] = DEFAULT_BUDGET
@@ -197,7 +197,7 @@ class MapRequest(Asked):
     path: Texts = Field([], description="Parts of paths or patterns; any of them")
 
 
-class CiteRequest(Asked):
+class CiteRequest(_Body):
     """A citation to resolve."""
 
     place: Annotated[str, Field(min_length=1, max_length=4_200)] = Field(
@@ -205,7 +205,7 @@ class CiteRequest(Asked):
     )
 
 
-class AnswerRequest(Asked):
+class AnswerRequest(_Body):
     """An answer, with the receipt or the text of the context that it was made from."""
 
     answer: str
@@ -220,11 +220,8 @@ class AnswerRequest(Asked):
         return self
 
 
-# ---- answers
-
-
 class ProblemBody(BaseModel):
-    """What went wrong (RFC 9457)."""
+    """An error (RFC 9457)."""
 
     type: str = Field(description="urn:brimful:error: and the code")
     title: str
@@ -268,7 +265,7 @@ class ContextBody(BaseModel):
 
 
 class ReceiptBody(BaseModel):
-    """What went into a context, from which state, and why the rest did not; docs/receipts.md has every field."""
+    """The receipt of a context; docs/receipts.md has every field."""
 
     version: int
     id: str
@@ -294,7 +291,7 @@ class FoundBody(BaseModel):
     census: dict[str, int]
     missing: list[str] = Field(description="Words of the question that no document has")
     relevant: int = Field(
-        description="How many of the hits belong to the answer; those behind them are far less relevant"
+        description="How many of the hits belong to the answer; the following ones are far less relevant"
     )
     root: str
 
@@ -387,7 +384,7 @@ class FindingBody(BaseModel):
 
 
 class VerifiedBody(BaseModel):
-    """What a check of a receipt found, what it compared, and what it did not."""
+    """The findings of a check, with what it compared and what it could not."""
 
     receipt: str
     against: str
@@ -398,7 +395,7 @@ class VerifiedBody(BaseModel):
 
 
 class ChoicesBody(BaseModel):
-    """What a request may choose from."""
+    """The names that a request may choose from."""
 
     formats: list[str]
     sizings: list[str]
@@ -423,7 +420,7 @@ class ControlBody(BaseModel):
     default: Any
     may_be_none: bool
     narrows: bool = Field(description="Whether it says which documents may answer")
-    common: bool = Field(description="Whether it is one of those that people turn")
+    common: bool = Field(description="Whether many people use it")
     help: str
 
 
@@ -439,7 +436,7 @@ class LimitsBody(BaseModel):
 
 
 class StatusBody(BaseModel):
-    """What the store holds, and what a request may choose from."""
+    """The contents of the store in numbers, and the choices of a request."""
 
     version: str
     store: str
@@ -477,7 +474,7 @@ class MapBody(BaseModel):
 
 
 class CheckedBody(BaseModel):
-    """What an answer quotes and cites, and whether all of it holds; `changed` are windows that could not be read."""
+    """Verdicts on the quotations and citations of an answer; `changed` are windows that could not be read."""
 
     holds: bool
     quotations: list[Quotation]

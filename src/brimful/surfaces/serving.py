@@ -1,4 +1,4 @@
-"""How does a server listen, bound its connections, and stop? For HTTP and MCP alike, on uvicorn."""
+"""The server of HTTP and MCP, on uvicorn: it listens, bounds its connections, and stops."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listener: socket.socket) -> str:
-    """The address that a client is given."""
+    """The address for clients."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -103,8 +103,8 @@ class Connection(H11Protocol):
     uvicorn answers the new one's request with 503.
     """
 
-    def __init__(self, *given: Any, most: int, waiting: dict[Connection, None], **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, most: int, waiting: dict[Connection, None], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._most, self._waiting = most, waiting  # the longest first
         self._deadline: asyncio.TimerHandle | None = None
 
@@ -159,17 +159,14 @@ class Connection(H11Protocol):
             self._deadline.cancel()
 
 
-# ---- what is received and given out
-
-
-async def read_body(receive: Receive, *, most: int) -> tuple[bytes, Receive] | None:
-    """The whole body, and what gives it to the application again; None where it has more bytes than `most`."""
+async def read_body(receive: Receive, *, most_bytes: int) -> tuple[bytes, Receive] | None:
+    """The whole body, and what gives it to the application again; None if it has more than `most_bytes`."""
     body, has_more = bytearray(), True
     while has_more:
         message = await receive()
         body += message.get("body", b"")
         has_more = message.get("more_body", False)
-        if len(body) > most:
+        if len(body) > most_bytes:
             return None
     unread: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
@@ -180,7 +177,7 @@ async def read_body(receive: Receive, *, most: int) -> tuple[bytes, Receive] | N
 
 
 class Receipts:
-    """The receipts of the contexts that were made last, by id; shared by the threads of one server."""
+    """The last receipts of a server by id; threads may share it."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -193,16 +190,16 @@ class Receipts:
         return receipt.id
 
     def get(self, identity: str) -> Receipt | None:
-        """One by its id, which is the newest from then on."""
+        """A receipt by its id, which becomes the newest."""
         return self._kept.get(identity)
 
     def ids(self) -> list[str]:
-        """The newest first."""
+        """All ids, newest first."""
         return self._kept.newest()
 
 
 def log_to_stderr() -> None:
-    """Warnings as plain lines where a process has set up nothing else; a malformed request is no warning of ours."""
+    """Log warnings as plain lines, unless the process has set up logging; malformed requests are no warnings."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     for name in ("uvicorn", "mcp"):
         logging.getLogger(name).setLevel(logging.ERROR)

@@ -54,7 +54,7 @@ class Retrieval:
             raise SettingError(f"choices: {error}; they are the fields of AskSettings, and field") from error
 
     def answers(self, engine: Engine, question: str, *, budget: Budget | int | None = None) -> list[Answer]:
-        """What the corpus says about a question, in reading order; joined by empty lines it is within the budget."""
+        """The passages for a question in reading order; joined by empty lines they are within the budget."""
         budget = self.budget if budget is None else budget
         context = engine.context(question, budget=budget, model=self.model, format=self.format, **self.choices)
         if not context.windows:
@@ -102,7 +102,7 @@ class Kept:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What is added to a text's metadata."""
+        """Fields to add to a text's metadata."""
         shown = ("start", "end", "cut_start", "cut_end")
         return {"ranks": list(self.numbers), **{name: getattr(self, name) for name in shown}}
 

@@ -61,7 +61,7 @@ class BrimfulRetriever:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, budget: int | None = None) -> dict[str, list[Document]]:
-        """What the corpus says about a question; `budget` is for this question alone."""
+        """The passages for a question; `budget` is for this question alone."""
         answers = self._retrieval.answers(self._opened(), query, budget=budget)
         documents = [Document(id=each.id, content=each.text, meta=each.metadata, score=each.score) for each in answers]
         return {"documents": documents}
@@ -119,7 +119,7 @@ class BrimfulPacker:
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document], budget: int | None = None) -> dict[str, list[Document]]:
-        """What fits; `budget` is for these documents alone."""
+        """The documents that fit; `budget` is for these documents alone."""
         fitting = self._fitting if budget is None else replace(self._fitting, budget=budget)
         brought = [Brought(each.content, each.meta.get(self.source_key)) for each in documents]  # type: ignore[arg-type]
         kept = [

@@ -104,7 +104,7 @@ class BrimfulCompressor(BaseDocumentCompressor, BaseDocumentTransformer):
         query: str,  # noqa: ARG002  (the ranking is the order in which they come)
         callbacks: Callbacks | None = None,  # noqa: ARG002
     ) -> Sequence[LangChainDocument]:
-        """What fits."""
+        """The documents that fit."""
         return self.transform_documents(documents)
 
     def transform_documents(
@@ -112,7 +112,7 @@ class BrimfulCompressor(BaseDocumentCompressor, BaseDocumentTransformer):
         documents: Sequence[LangChainDocument],
         **kwargs: Any,  # noqa: ARG002
     ) -> Sequence[LangChainDocument]:
-        """What fits."""
+        """The documents that fit."""
         brought = [Brought(each.page_content, each.metadata.get(self.source_key)) for each in documents]
         return [
             LangChainDocument(

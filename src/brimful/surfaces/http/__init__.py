@@ -1,4 +1,4 @@
-"""How does a program reach the engine over HTTP? `create_app` for a server of one's own, `serve` for ours."""
+"""The HTTP surface: `create_app` for a server of your own, `serve` for ours."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from brimful.engine import Engine
 
 __all__ = ["ServeSettings", "create_app", "serve"]
-
-# ---- settings: How much may a request ask for, and who may ask?
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +71,6 @@ def is_served(name: str, settings: ServeSettings) -> bool:
     return address is not None and (address.is_loopback or not is_loopback(settings.host))
 
 
-# ---- serving: How does the server start, say where it listens, and stop?
-
-
 def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI:
     """The application over an open engine, which stays the caller's to close."""
     from brimful.surfaces.http.app import create_app as create
@@ -96,7 +91,7 @@ def serve(
     """Serve a store until a signal ends it; `ready` gets the address once it listens. Port 0 takes a free one.
 
     Beyond loopback a token is needed. `hosts` are other names that the server is called by, `densify_models` the
-    models that may condense beside `extractive:`.
+    further models that may condense.
     """
     settings = ServeSettings(
         host=host, token=token, hosts=tuple(hosts), densify_models=("extractive:", *densify_models)
@@ -122,8 +117,8 @@ def _ended_by_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda _number, _frame: None)
+    previous = signal.signal(signal.SIGTERM, lambda _number, _frame: None)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous)

@@ -1,4 +1,4 @@
-"""What does the server offer? Routes behind a guard, the page, its health, and a description of it all."""
+"""The application: routes with a guard, the page, health and metrics, and their OpenAPI description."""
 
 from __future__ import annotations
 
@@ -32,28 +32,24 @@ from brimful.surfaces.http.service import (
 from brimful.surfaces.schemas import HealthBody, StatusBody
 from brimful.text.vocabularies import KNOWN_MODELS
 
-# ---- description: What does the OpenAPI description say? What FastAPI knows, with problems as they are sent.
-
 
 def _describe(app: FastAPI) -> dict[str, Any]:
-    """The description of an application; the same one for the same routes."""
-    found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-    for path in found["paths"].values():
+    """The OpenAPI description of an application, with problems as they are sent."""
+    description = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    for path in description["paths"].values():
         for operation in path.values():
             for status, response in operation["responses"].items():
                 if int(status) >= 400:
                     response["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
                 if status in ("400", "503"):  # uvicorn answers these where no route is reached
                     response["content"]["text/plain"] = {"schema": {"type": "string"}}
-    schemas = found["components"]["schemas"]
+    schemas = description["components"]["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    found["security"] = [{}, {"token": []}]
-    return found
+    description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    description["security"] = [{}, {"token": []}]
+    return description
 
-
-# ---- pages: What does a browser get? The files of the page, read once at the start: no request names a file.
 
 FOLDER = Path(__file__).parent / "web"
 _KINDS = {
@@ -82,7 +78,7 @@ def _page_routes() -> APIRouter:
 
     @routes.get("/")
     async def page(request: Request) -> Response:
-        """The page; what a browser's search field asks for (`/?q=…`) goes behind the `#`, where the page keeps it."""
+        """The page; a query (`/?q=…`, from a browser's search field) becomes the fragment, which the page reads."""
         if request.url.query:
             return RedirectResponse(f"/#{request.url.query}", status_code=303)
         return served(request, "index.html")
@@ -94,16 +90,13 @@ def _page_routes() -> APIRouter:
     return routes
 
 
-# ---- health: Does the server live, is it ready, how busy is it, and what does it serve?
-
-
 def _health_routes(service: Service) -> APIRouter:
-    """The routes."""
+    """Routes of status, health and metrics."""
     routes = APIRouter(tags=["status"])
 
     @routes.get("/v1/status", responses=described(StatusBody, tag=True))
     async def status(request: Request) -> Response:
-        """What the store holds, what a request may choose from, and how much it may ask for."""
+        """The contents of the store in numbers, the choices of a request, and the limits."""
         return await service.tagged(
             request, lambda: {"version": VERSION, **records.status_record(service.engine), **_offered(service)}
         )
@@ -136,8 +129,8 @@ def _health_routes(service: Service) -> APIRouter:
         gauges = {"store_ready": 0}
         with suppress(TimeoutError, BrimfulError):
             async with asyncio.timeout(service.settings.ready_seconds):
-                found = await service.health.run(lambda: records.status_record(service.engine))
-            gauges = {"store_ready": 1, **{f"store_{name}": int(str(found[name])) for name in ("documents", "bytes")}}
+                record = await service.health.run(lambda: records.status_record(service.engine))
+            gauges = {"store_ready": 1, **{f"store_{name}": int(str(record[name])) for name in ("documents", "bytes")}}
         return Response(service.metrics.text(gauges), media_type=METRICS_TYPE)
 
     return routes
@@ -162,9 +155,6 @@ def _offered(service: Service) -> dict[str, object]:
         "limits": {name: getattr(settings, name) for name in names},
         "defaults": {name: choice.default for name, choice in ASKED.items()},
     }
-
-
-# ---- app: What does the server offer? Routes behind a guard, and their description.
 
 
 def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI:
@@ -202,12 +192,12 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
 
 
 async def _known_parameters(request: Request) -> None:
-    """Refuse a parameter that the route does not have, rather than to pass over it; the page is asked by people."""
+    """Refuse a parameter that the route does not have; the page ignores it."""
     if request.url.path == "/":
         return
     dependant = getattr(request.scope.get("route"), "dependant", None)
-    known = [each.alias for each in dependant.query_params] if dependant is not None else []
+    names = [each.alias for each in dependant.query_params] if dependant is not None else []
     for name in request.query_params:
-        if name not in known:
-            said = f"; {suggest(name[:60], known)}parameters: {', '.join(known)}" if known else "; there are none"
-            raise RefusedRequest("request.invalid", f"unknown parameter {name[:60]!r}{said}")
+        if name not in names:
+            advice = f"; {suggest(name[:60], names)}parameters: {', '.join(names)}" if names else "; there are none"
+            raise RefusedRequest("request.invalid", f"unknown parameter {name[:60]!r}{advice}")

@@ -1,4 +1,4 @@
-"""Who may ask, and how much? What is checked of every request before any of it is understood.
+"""Checks of every request before any of it is parsed.
 
 Host (a name bent to this machine), Origin (another site's page), token, media type, size, JSON that means one thing,
 time. Everything that is refused is refused with a problem, and every answer has headers that keep it inert.
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class Guard:
-    """The application behind its checks."""
+    """Passes checked requests on to the application."""
 
     def __init__(self, app: ASGIApp, *, settings: ServeSettings, metrics: Metrics) -> None:
         self._app, self._settings, self._metrics = app, settings, metrics
@@ -82,7 +82,7 @@ class Guard:
         self._metrics.request(_route(scope), _method(scope), status, time.monotonic() - begun)
 
     async def _attended(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as long as somebody waits for it: who leaves ends the work, and frees what it held."""
+        """Answer until the client leaves, which ends the work."""
         checked = await self._checked(scope, receive)
         if checked is receive:  # no body was read, so there is nothing that could be long at work
             await self._app(scope, receive, send)
@@ -121,17 +121,17 @@ class Guard:
             )
 
     async def _checked(self, scope: Scope, receive: Receive) -> Receive:
-        """What receives the same body again, once it was read and found to be good."""
+        """Read and check the body; returns a `receive` that gives it again."""
         headers = Headers(scope=scope)
-        most = self._settings.body_bytes
+        body_bytes = self._settings.body_bytes
         announced = headers.get("content-length", "")
-        if announced.isdecimal() and int(announced[:20]) > most:
-            raise _too_large(most)
+        if announced.isdecimal() and int(announced[:20]) > body_bytes:
+            raise _too_large(body_bytes)
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return receive
-        read = await read_body(receive, most=most)
+        read = await read_body(receive, most_bytes=body_bytes)
         if read is None:
-            raise _too_large(most)
+            raise _too_large(body_bytes)
         body, again = read
         if body or scope["method"] in ("POST", "PUT", "PATCH"):
             _check_media_type(headers)
@@ -149,16 +149,16 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-def _too_large(most: int) -> RefusedRequest:
-    return RefusedRequest("request.too_large", f"the body has more than {most} bytes; send less at once")
+def _too_large(most_bytes: int) -> RefusedRequest:
+    return RefusedRequest("request.too_large", f"the body has more than {most_bytes} bytes; send less at once")
 
 
 def _check_media_type(headers: Headers) -> None:
-    given = headers.get("content-type", "")
-    kind, _, parameters = given.partition(";")
+    sent = headers.get("content-type", "")
+    kind, _, parameters = sent.partition(";")
     charset = parameters.strip().lower().removeprefix("charset=").strip('"')
     if kind.strip().lower() != "application/json" or charset not in ("", "utf-8"):
-        raise RefusedRequest("request.media_type", f"Content-Type is {given[:100]!r}; send application/json as UTF-8")
+        raise RefusedRequest("request.media_type", f"Content-Type is {sent[:100]!r}; send application/json as UTF-8")
     if headers.get("content-encoding", "identity").lower() != "identity":
         raise RefusedRequest("request.media_type", "a compressed body is not accepted; send it as it is")
 
@@ -175,10 +175,10 @@ def _host_of(header: str) -> str | None:
 
 
 def _route(scope: Scope) -> str:
-    """The template of the route: one line of the metrics for each, whatever is asked for."""
+    """The template of the route, so that the metrics have one line for each route."""
     return str(getattr(scope.get("route"), "path", "other"))
 
 
 def _method(scope: Scope) -> str:
-    known = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-    return scope["method"] if scope["method"] in known else "other"
+    methods = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+    return scope["method"] if scope["method"] in methods else "other"

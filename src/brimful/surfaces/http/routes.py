@@ -35,7 +35,7 @@ Cursor = Annotated[str | None, Query(max_length=8_192, description="`next` of th
 _DocumentPath = Annotated[str, Query(min_length=1, max_length=schemas.LONGEST_PATH, description="As it is cited")]
 _Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="The first byte")]
 _EndOffset = Annotated[int | None, Query(ge=0, le=_MOST_OFFSET, description="The byte after the last")]
-Around = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="So many bytes more on both sides")]
+Around = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="Bytes to add on both sides")]
 _DocumentPaths = Annotated[list[_DocumentPath], Query(alias="path", min_length=1, max_length=limits.REMOVED_PATHS)]
 
 
@@ -104,7 +104,7 @@ def digest_routes(service: Service) -> APIRouter:
 
     @routes.post("/captures", responses=described(schemas.CaptureBody, 400, 413, 415, 501, 502, 507))
     async def capture(body: schemas.CaptureRequest) -> Response:
-        """Store a text whole as `capture:name`, condense it, store the digest beside it; a failure is its status."""
+        """Store a text whole as `capture:name`, condense it, and store the digest; a failure is its status."""
         service.check_model(body.model)
         return await service.run(lambda cancel: _captured(service, body, cancel))
 
@@ -229,13 +229,13 @@ def question_routes(service: Service) -> APIRouter:
         service.check_results(body.limit, most=service.settings.results)
         chosen = body.model_dump()
         with engine.corpus() as corpus:
-            found = corpus.search(field=FieldSettings(priors=chosen.pop("priors")), **chosen)
-            return {"question": body.question, **records.found_record(corpus, found), "root": corpus.root}
+            hits = corpus.search(field=FieldSettings(priors=chosen.pop("priors")), **chosen)
+            return {"question": body.question, **records.found_record(corpus, hits), "root": corpus.root}
 
     @routes.post("/verify", responses=described(schemas.VerifiedBody, 400, 413, 415))
     @service.answers
     def verify(body: schemas.VerifyRequest) -> records.Record:
-        """What a receipt cites and the store has no more; no findings mean that all of it stands."""
+        """Check a receipt against the store; no findings mean that all of it holds."""
         receipt = _receipt_in(body.receipt)
         if body.replay and receipt.question is not None:
             _ask(service, _asked_in(body.receipt))
@@ -245,7 +245,7 @@ def question_routes(service: Service) -> APIRouter:
     @routes.post("/map", responses=described(schemas.MapBody, 400, 413, 415))
     @service.answers
     def show_map(body: schemas.MapRequest) -> records.Record:
-        """What the corpus holds within a budget: files with their headings and definitions."""
+        """Files with their headings and definitions, within a budget."""
         service.check_budget(body.budget)
         service.check_question(body.question or "")
         with engine.corpus() as corpus:
@@ -262,7 +262,7 @@ def question_routes(service: Service) -> APIRouter:
     @routes.post("/check-answer", responses=described(schemas.CheckedBody, 400, 413, 415))
     @service.answers
     def check_answer(body: schemas.AnswerRequest) -> records.Record:
-        """Which quotations of an answer stand in its context, and which citations the context shows."""
+        """Verdicts on the quotations and citations of an answer."""
         if body.context is not None:
             return records.checked_record(checked_against(body.answer, parse(body.context, format=body.format)))
         assert body.receipt is not None  # one of the two is given
@@ -271,10 +271,10 @@ def question_routes(service: Service) -> APIRouter:
     @routes.get("/receipts/{id}", responses=described(schemas.ReceiptBody, 404, tag=True))
     async def receipt(request: Request, id: _ReceiptId) -> Response:  # noqa: A002
         """The receipt of a context that this server made; the last ones are kept."""
-        kept = service.receipts.get(id)
-        if kept is None:
+        stored = service.receipts.get(id)
+        if stored is None:
             raise RefusedRequest("request.not_found", f"receipt {id} is not kept here; ask for its context again")
-        return tagged_json(request, kept.to_json().encode(), root=kept.state_root)
+        return tagged_json(request, stored.to_json().encode(), root=stored.state_root)
 
     return routes
 
@@ -329,12 +329,14 @@ def _receipt_in(record: Mapping[str, Any]) -> Receipt:
 def _asked_in(receipt: Mapping[str, Any]) -> schemas.ContextRequest:
     """A receipt's question as a request, so that its limits hold for receipts too."""
     chosen = receipt["settings"].get("ask")
-    asked = dict(chosen) if isinstance(chosen, dict) else {}
-    if not str(asked.get("densify")).startswith("extractive:"):
-        asked.pop("densify", None)  # the engine asks no provider because a receipt says so
-    asked = {name: value for name, value in asked.items() if name in schemas.ContextRequest.model_fields}
+    fields = dict(chosen) if isinstance(chosen, dict) else {}
+    if not str(fields.get("densify")).startswith("extractive:"):
+        fields.pop("densify", None)  # the engine asks no provider because a receipt says so
+    fields = {name: value for name, value in fields.items() if name in schemas.ContextRequest.model_fields}
     try:
-        return schemas.ContextRequest(**asked | {"question": receipt["question"], "budget": receipt["budget"]["total"]})
+        return schemas.ContextRequest(
+            **fields | {"question": receipt["question"], "budget": receipt["budget"]["total"]}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))

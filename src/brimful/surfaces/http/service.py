@@ -48,7 +48,7 @@ _MOST_ERRORS = 20
 
 
 class RefusedRequest(BrimfulError):  # noqa: N818  (no error of the server's)
-    """A request that the server refuses before the engine is asked."""
+    """A request that the server refuses, rather than the engine."""
 
     def __init__(self, code: str, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -73,12 +73,12 @@ def problem(
 ) -> Response:
     """The response for a problem."""
     record = problem_record(code, detail, errors)
-    found = {"cache-control": "no-store", **(headers or {})}
+    headers = {"cache-control": "no-store", **(headers or {})}
     status = outcome_of(code).status
     if status == 503:
-        found.setdefault("retry-after", str(_RETRY_SECONDS))
+        headers.setdefault("retry-after", str(_RETRY_SECONDS))
     content = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
-    return Response(content, status, found, media_type=MEDIA_TYPE)
+    return Response(content, status, headers, media_type=MEDIA_TYPE)
 
 
 def problem_of(error: BrimfulError) -> Response:
@@ -109,11 +109,13 @@ def install_problems(app: FastAPI) -> None:
 
 
 def _field_error(error: Mapping[str, Any]) -> dict[str, str]:
-    said, given = error["msg"].removeprefix("Value error, "), error.get("input")
-    if error["type"] == "literal_error" and isinstance(given, str):
+    message, value = error["msg"].removeprefix("Value error, "), error.get("input")
+    if error["type"] == "literal_error" and isinstance(value, str):
         choices = _QUOTED.findall(error["ctx"]["expected"])
-        said = f"{given[:60]!r} is not one of the choices; {suggest(given[:60], choices)}choices: {', '.join(choices)}"
-    return {"where": ".".join(map(str, error["loc"]))[:200], "problem": said}
+        message = (
+            f"{value[:60]!r} is not one of the choices; {suggest(value[:60], choices)}choices: {', '.join(choices)}"
+        )
+    return {"where": ".".join(map(str, error["loc"]))[:200], "problem": message}
 
 
 def tagged_bytes(

@@ -1,4 +1,4 @@
-"""How does a language model reach the engine? As a server of the Model Context Protocol, over stdio or HTTP."""
+"""The MCP surface: a server of the Model Context Protocol, over stdio or HTTP."""
 
 from __future__ import annotations
 

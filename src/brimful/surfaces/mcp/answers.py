@@ -1,4 +1,4 @@
-"""What a model reads in the answer of each tool.
+"""The texts that a model reads as answers of the tools.
 
 Texts of documents are indented and names stay on one line, so that neither can pass for a line of the server.
 """
@@ -57,7 +57,7 @@ def _short_id(receipt: Receipt) -> str:
 
 
 def context_note(ask: Ask, context: Context) -> str:
-    """What a context cost, what it lacks, and what to do about it."""
+    """A context's tokens and receipt, what it lacks, and what to do about it."""
     assert context.receipt is not None  # an engine gives every context one
     about = "" if context.exact else "about "
     parts = [f"{about}{context.tokens} of {context.budget.available} tokens; receipt {_short_id(context.receipt)}."]
@@ -73,7 +73,7 @@ def context_note(ask: Ask, context: Context) -> str:
 
 
 def _advice(filters: Filters, context: Context) -> str:
-    """What to change in a question that got an empty text."""
+    """The remedy for an empty context."""
     if context.omitted:
         return f"Raise the budget of {context.budget.available}, or lower the reserves."
     nearest = context.relevance is not None and context.relevance.nearest
@@ -108,9 +108,9 @@ def indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())
 
 
-def passage(corpus: Corpus, document: Document, wanted: Span) -> list[str]:
+def passage(corpus: Corpus, document: Document, span: Span) -> list[str]:
     """A stretch of a document, and where it stands and goes on."""
-    start, stop = (back_to_code_point(document.content, at) for at in (wanted.start, wanted.end))
+    start, stop = (back_to_code_point(document.content, offset) for offset in (span.start, span.end))
     end = min(stop, back_to_code_point(document.content, start + limits.MODEL_PASSAGE_BYTES))
     first, last = document.lines(start, end)
     origins = "".join(f", {one_line(origin)}" for origin in corpus.origins(document.path, start, end))
@@ -118,7 +118,7 @@ def passage(corpus: Corpus, document: Document, wanted: Span) -> list[str]:
     note += f"bytes {start}-{end} of {len(document)}"
     if end < len(document):
         note += f"; read on with start={end}"
-    return [document.text(start, end) or "(nothing stands there)", note]
+    return [document.text(start, end) or "(no text)", note]
 
 
 def explanation(explained: Explanation) -> Iterator[str]:
@@ -148,7 +148,7 @@ def explanation(explained: Explanation) -> Iterator[str]:
 
 
 def receipt_explanation(receipt: Receipt, findings: Findings) -> Iterator[str]:
-    """What a receipt says of its context, and what has changed since."""
+    """The windows and omissions of a receipt, and what has changed since."""
     yield _summary(receipt, len(receipt.windows))
     for window in receipt.windows:
         place = _place(window.path, window.start, window.end)
@@ -193,7 +193,7 @@ def _more(omitted: int) -> Iterator[str]:
 
 
 def verdicts(checked: Checked) -> str:
-    """Each quotation and citation of an answer with its verdict, on a line of its own."""
+    """A line for each quotation and citation of an answer, with its verdict."""
     lines = [
         f'{quotation.verdict}: "{one_line(quotation.text)}" {", ".join(map(_lines, quotation.places))}'.rstrip()
         for quotation in checked.quotations
@@ -208,5 +208,5 @@ def _lines(place: QuotedPlace) -> str:
 
 
 def captured(capture: Capture) -> str:
-    """Where a capture is stored, and its digest."""
+    """The path of a capture, and its digest."""
     return f"stored as {one_line(capture.path)} by {one_line(capture.model)}\n{indented(capture.digest)}"

@@ -166,11 +166,13 @@ def _tokens(budget: str) -> int:
     >>> _tokens(" 4000 ")
     4000
     """
-    most, digits = limits.MODEL_BUDGET_TOKENS, budget.strip()
+    digits = budget.strip()
     is_number = len(budget) <= limits.BUDGET_DIGITS and digits.isascii() and digits.isdecimal()
     tokens = int(digits) if is_number else 0
-    if not 1 <= tokens <= most:
-        raise BudgetError(f"budget is {budget!r:.60}; give a whole number of tokens from 1 to {most}")
+    if not 1 <= tokens <= limits.MODEL_BUDGET_TOKENS:
+        raise BudgetError(
+            f"budget is {budget!r:.60}; give a whole number of tokens from 1 to {limits.MODEL_BUDGET_TOKENS}"
+        )
     return tokens
 
 

@@ -89,8 +89,8 @@ class _CheckedTool(Tool):
                 yield f"{name} is missing; {self.parameters['properties'][name].get('description', 'give it')}"
                 continue
             value = repr(fault["input"])
-            shown = value if len(value) <= _SHOWN_CHARACTERS else f"{value[:_SHOWN_CHARACTERS]}…"
-            yield f"{name} is {shown}; {fault['msg']}"
+            cut = value if len(value) <= _SHOWN_CHARACTERS else f"{value[:_SHOWN_CHARACTERS]}…"
+            yield f"{name} is {cut}; {fault['msg']}"
 
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -242,8 +242,8 @@ class Tools:
             folder = _folder(corpus, path)
             if folder is not None:
                 corpus_map = corpus.map(budget=_MAP_TOKENS, path=(folder,) if folder else ())
-                rest = f"\n({corpus_map.files_left_out} more files; name a folder)" if corpus_map.files_left_out else ""
-                return _answer(f"{corpus_map.text}{rest}" or "The corpus has no documents.")
+                note = f"\n({corpus_map.files_left_out} more files; name a folder)" if corpus_map.files_left_out else ""
+                return _answer(f"{corpus_map.text}{note}" or "The corpus has no documents.")
             window = corpus.cite(path)
             assert window.document is not None  # of a store
             document, span = window.document, window.span
@@ -275,10 +275,10 @@ class Tools:
             explanation = self.engine.explain(_ask(question, set, budget=budget))
             self.receipts.keep(explanation.context.receipt)
             return _answer("\n".join(answers.explanation(explanation)))
-        kept = receipt_of(self.receipts, receipt)
+        stored = receipt_of(self.receipts, receipt)
         if answer:
-            return _answer(answers.verdicts(self.engine.check_answer(answer, kept)))
-        return _answer("\n".join(answers.receipt_explanation(kept, self.engine.verify(kept, replay=True))))
+            return _answer(answers.verdicts(self.engine.check_answer(answer, stored)))
+        return _answer("\n".join(answers.receipt_explanation(stored, self.engine.verify(stored, replay=True))))
 
     def capture(
         self,

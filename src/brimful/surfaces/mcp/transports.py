@@ -1,4 +1,4 @@
-"""How do clients connect, and is what they send a message that can be answered?"""
+"""MCP over stdio and HTTP. Every message is checked before the SDK, which drops what it can't read unanswered."""
 
 from __future__ import annotations
 
@@ -30,10 +30,6 @@ from brimful.surfaces.serving import Server, listen, read_body
 from brimful.surfaces.serving import address_of as socket_address
 from brimful.text.strict_json import StrictJsonError, strict_json
 
-# ---- messages: Is this a message that can be answered? If not, what is answered instead, over either transport.
-#
-# The SDK passes over what it can't read, and whoever asked would wait for ever; so every message is read here first.
-
 _TOKEN = re.compile(rb'("(?:[^"\\]++|\\.)*+")|([\[{])|([\]}])|(-?\d++)|[:,]|[^\s"\[\]{}:,]++', re.DOTALL)
 _MOST_ID = 200
 
@@ -58,23 +54,23 @@ def refusal_of(message: bytes) -> JSONRPCError | None:
 
 
 def too_long() -> JSONRPCError:
-    """What answers a message that is not read to its end."""
+    """The answer to a message above the limit of bytes."""
     return _refusal(INVALID_REQUEST, f"it has more than {MESSAGE_BYTES} bytes; send less at once", None)
 
 
 def id_of(message: bytes) -> int | str | None:
-    """The id of a request, found without reading the rest, so that a refusal reaches whoever waits for it.
+    """The id of a request, read without parsing the rest, so that a refusal can be matched to it.
 
     >>> id_of(b'{"params": {"id": 1}, "id": "a7"}'), id_of(b'{"method": "id", "params": [[['), id_of(b"7")
     ('a7', None, None)
     """
-    depth, before = 0, (b"", b"")
-    for found in _TOKEN.finditer(message):
-        text, opens, closes, number = found.groups()
-        if depth == 1 and before == (b'"id"', b":"):
+    depth, previous = 0, (b"", b"")
+    for match in _TOKEN.finditer(message):
+        text, opens, closes, number = match.groups()
+        if depth == 1 and previous == (b'"id"', b":"):
             return _plain(text, number)
         depth += bool(opens) - bool(closes)
-        before = (before[1], found[0])
+        previous = (previous[1], match[0])
     return None
 
 
@@ -90,8 +86,6 @@ def _refusal(code: int, why: str, identity: int | str | None) -> JSONRPCError:
     error = ErrorData(code=code, message=f"the message is refused: {why}")
     return JSONRPCError(jsonrpc="2.0", id=identity, error=error)
 
-
-# ---- transports: How do clients connect? Over standard input and output, or over HTTP at `/mcp`.
 
 PATH = "/mcp"
 _LAST_PORT = 65_535
@@ -148,22 +142,22 @@ def _line(lines: io.BufferedReader) -> bytes:
     line = lines.readline(MESSAGE_BYTES + 1)
     while line and not line.strip():
         line = lines.readline(MESSAGE_BYTES + 1)
-    rest = line
-    while len(line) > MESSAGE_BYTES and rest and not rest.endswith(b"\n"):
-        rest = lines.readline(MESSAGE_BYTES)
+    piece = line
+    while len(line) > MESSAGE_BYTES and piece and not piece.endswith(b"\n"):
+        piece = lines.readline(MESSAGE_BYTES)
     return line
 
 
 def _own_stdin() -> io.BufferedReader:
-    """Standard input under a number of its own, so that no child of this process reads the client's messages."""
+    """Standard input under another descriptor, so that no child process reads the client's messages."""
     try:
-        own = os.dup(sys.stdin.fileno())
+        descriptor = os.dup(sys.stdin.fileno())
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, sys.stdin.fileno())
         os.close(nothing)
     except (OSError, ValueError):  # no file, as under a test
         return io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type]
-    return io.BufferedReader(io.FileIO(own, closefd=False))
+    return io.BufferedReader(io.FileIO(descriptor, closefd=False))
 
 
 def serve_http(
@@ -249,7 +243,7 @@ class Guard:
 
 async def _whole(receive: Receive) -> tuple[Response | None, Receive]:
     """A refusal of the body, or what gives it again."""
-    read = await read_body(receive, most=MESSAGE_BYTES)
+    read = await read_body(receive, most_bytes=MESSAGE_BYTES)
     if read is None:
         return _answered(too_long(), 413), receive
     body, again = read
