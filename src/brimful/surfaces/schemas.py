@@ -12,9 +12,11 @@ from brimful.assembly.account import Account
 from brimful.assembly.citing import Citation as AnswerCitation
 from brimful.assembly.citing import Quotation
 from brimful.assembly.context import Relevance
+from brimful.assembly.outline_map import CorpusMap
 from brimful.budget import LARGEST
 from brimful.choices import Choice, choices_of
 from brimful.errors import suggest
+from brimful.receipts.offline import Finding
 from brimful.results import ExplainedWindow, LeftOut, ShownCluster, ShownCorrection, ShownHit, ShownPassage, ShownWindow
 from brimful.search.query import MOST_CHARACTERS
 from brimful.settings import DEFAULT_BUDGET, DEFAULT_MODEL, AskSettings, FormatName
@@ -373,23 +375,13 @@ class CapturesBody(BaseModel):
     next: str | None
 
 
-class FindingBody(BaseModel):
-    """Something that is not as the receipt says, or could not be checked."""
-
-    kind: str
-    path: str | None
-    start: int | None
-    end: int | None
-    message: str
-
-
 class VerifiedBody(BaseModel):
     """The findings of a check, with what it compared and what it could not."""
 
     receipt: str
     against: str
     verified: bool
-    findings: list[FindingBody]
+    findings: list[Finding]
     compared: list[str]
     not_checked: list[str]
 
@@ -459,17 +451,10 @@ class HealthBody(BaseModel):
     status: Literal["live", "ready"]
 
 
-class MapBody(BaseModel):
-    """Files with their headings and definitions, as indented lines."""
+@dataclass(frozen=True, slots=True)
+class MapBody(CorpusMap):
+    """Files with their headings and definitions as indented lines, and the state that they are of."""
 
-    text: str
-    tokens: int
-    budget: int
-    model: str
-    exact: bool
-    files: int
-    files_left_out: int
-    names: int
     root: str
 
 
