@@ -79,3 +79,16 @@ def test_what_has_no_receipt_has_no_price(engine):
     """A context that was packed by hand can't be asked again."""
     with pytest.raises(InputError, match="no receipt"):
         engine.prices(brimful.pack([brimful.Window("a.md", "Tea.")], budget=50))
+
+
+def test_a_context_says_where_its_windows_stand(tmp_path):
+    """Lengths and origins are values of the context, so nobody has to ask the engine again."""
+    (tmp_path / "tea.html").write_text("<h1 id=tea>Tea</h1><p>Tea is served at four.</p>")
+    with brimful.open(tmp_path / "store.db") as engine:
+        engine.add(tmp_path / "tea.html")
+        engine.add_text("note.md", "Tea is cold by five.\n")
+        context = engine.context("When is tea served?", budget=90)
+        for window, length, origins in zip(context.windows, context.lengths, context.origins, strict=True):
+            assert length == engine.length(window.path)
+            assert origins == engine.origins(window.path, window.start, window.end)
+    assert any(context.origins)

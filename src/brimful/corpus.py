@@ -465,11 +465,11 @@ def fill_beside_map(
 
 def _prompt_tokens(context: Context) -> int:
     """Tokens of a context together with its map and its question."""
-    before = "" if context.map_text is None else map_part(context.format, context.map_text)
-    after = question_part(context.format, context.question or "") if context.with_question else ""
-    if not before and not after:
+    map_text = "" if context.map_text is None else map_part(context.format, context.map_text)
+    question = question_part(context.format, context.question or "") if context.with_question else ""
+    if not map_text and not question:
         return context.tokens
-    return (context.counter or tokens_for(context.model)).count(f"{before}{context.text}{after}")
+    return (context.counter or tokens_for(context.model)).count(f"{map_text}{context.text}{question}")
 
 
 def ask_for(

@@ -215,7 +215,7 @@ def _joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def _places(content: bytes, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Where each token's first character that is not blank begins, and whether it has none.
+    """The start of each token's first character that is not blank, and whether it has none.
 
     A token that starts inside a character has that character's place.
     """

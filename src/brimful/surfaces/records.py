@@ -48,14 +48,14 @@ def answer_record(context: Context, *, prices: int = 0) -> dict[str, object]:
     return {**context_record(context, prices=prices), "root": context.receipt.state_root}
 
 
-def found_record(corpus: Corpus, found: Found) -> dict[str, object]:
+def found_record(corpus: Corpus, results: Found) -> dict[str, object]:
     """The hits of a search, best first, with lines and text."""
     return {
-        "hits": [_hit_record(corpus, hit) for hit in found.hits],
-        "corrections": corrections_record(found.corrections),
-        "census": dict(found.census),
-        "missing": list(found.missing),
-        "relevant": found.relevant,
+        "hits": [_hit_record(corpus, hit) for hit in results.hits],
+        "corrections": corrections_record(results.corrections),
+        "census": dict(results.census),
+        "missing": list(results.missing),
+        "relevant": results.relevant,
     }
 
 

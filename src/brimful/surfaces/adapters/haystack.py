@@ -122,7 +122,7 @@ class BrimfulPacker:
         """The documents that fit; `budget` is for these documents alone."""
         fitting = self._fitting if budget is None else replace(self._fitting, budget=budget)
         brought = [Brought(each.content, each.meta.get(self.source_key)) for each in documents]  # type: ignore[arg-type]
-        kept = [
+        fitted = [
             replace(
                 documents[each.numbers[0]],
                 content=each.text,
@@ -130,7 +130,7 @@ class BrimfulPacker:
             )
             for each in fitting.kept(brought)
         ]
-        return {"documents": kept}
+        return {"documents": fitted}
 
     @component.output_types(documents=list[Document])
     async def run_async(self, documents: list[Document], budget: int | None = None) -> dict[str, list[Document]]:

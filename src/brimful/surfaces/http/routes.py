@@ -226,7 +226,7 @@ def question_routes(service: Service) -> APIRouter:
     def search(body: schemas.SearchRequest) -> records.Record:
         """The places that matter most for a question, with their text."""
         service.check_question(body.question)
-        service.check_results(body.limit, most=service.settings.results)
+        service.check_results(body.limit, limit_of_server=service.settings.results)
         chosen = body.model_dump()
         with engine.corpus() as corpus:
             hits = corpus.search(field=FieldSettings(priors=chosen.pop("priors")), **chosen)

@@ -275,7 +275,7 @@ class Service:
         self, request: Request, list_page: Callable[..., Record], limit: int, cursor: str | None
     ) -> Response:
         """A page of a list: `limit` names after the cursor, which is the last name of the page before."""
-        self.check_results(limit, most=self.settings.page_items)
+        self.check_results(limit, limit_of_server=self.settings.page_items)
 
         def paged() -> Record:
             record = dict(list_page(self.engine, after=cursor, limit=limit))
@@ -295,10 +295,10 @@ class Service:
         if tokens > most:
             raise BudgetError(f"a budget of {tokens} tokens is above the server's limit of {most}; ask for less")
 
-    def check_results(self, limit: int, *, most: int) -> None:
-        """Refuse to list more than `most` at once."""
-        if limit > most:
-            raise SettingError(f"limit is {limit}; this server lists {most} at most")
+    def check_results(self, limit: int, *, limit_of_server: int) -> None:
+        """Refuse to list more than the server lists at once."""
+        if limit > limit_of_server:
+            raise SettingError(f"limit is {limit}; this server lists {limit_of_server} at most")
 
     def document(self, path: str) -> Document:
         """A stored document; an unknown path is refused with the close ones."""

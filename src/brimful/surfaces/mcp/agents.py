@@ -35,7 +35,7 @@ AGENTS: Mapping[str, _Agent] = {
 
 
 def configuration_file(agent: _Agent) -> Path:
-    """Where the agent's configuration lies on this machine."""
+    """The agent's configuration file on this machine."""
     if not agent.is_application:
         return Path.home() / agent.file
     if sys.platform == "darwin":
@@ -47,7 +47,7 @@ def configuration_file(agent: _Agent) -> Path:
 def install(name: str, command: Sequence[str], *, may_replace: Callable[[str], bool]) -> Path | None:
     """Let an agent start the server by a command; returns the file that was written, None if nothing was.
 
-    `may_replace` is asked with a sentence before another entry of that name is overwritten.
+    `may_replace` gets a question before another entry of that name is overwritten.
     """
     agent = AGENTS[choose(name, AGENTS, what="agent")]
     file = configuration_file(agent)

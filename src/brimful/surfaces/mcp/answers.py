@@ -84,13 +84,13 @@ def _missing(words: Sequence[str]) -> str:
     return f"No document has: {', '.join(map(one_line, words))}." if words else ""
 
 
-def hits(corpus: Corpus, found: Found) -> str:
+def hits(corpus: Corpus, results: Found) -> str:
     """The places of a search, best first, with their text."""
-    lines = [_missing(found.missing)] if found.hits else [f"Nothing found: {one_line(why_empty(found))}."]
-    if not found.hits:
-        lines.append(_FEWER_FILTERS if found.query.has_filters else _OTHER_WORDS)
-    lines += [f"{_text(each.word)}: searched as {_text(each.term)} too" for each in found.corrections]
-    for number, hit in enumerate(found.hits, 1):
+    lines = [_missing(results.missing)] if results.hits else [f"Nothing found: {one_line(why_empty(results))}."]
+    if not results.hits:
+        lines.append(_FEWER_FILTERS if results.query.has_filters else _OTHER_WORDS)
+    lines += [f"{_text(each.word)}: searched as {_text(each.term)} too" for each in results.corrections]
+    for number, hit in enumerate(results.hits, 1):
         first, last = corpus.lines(hit.path, hit.start, hit.end)
         origins = "".join(f", {one_line(origin)}" for origin in corpus.origins(hit.path, hit.start, hit.end))
         place = f"{one_line(hit.path)}, lines {first}-{last} (bytes {hit.start}-{hit.end}){origins}"
@@ -123,13 +123,13 @@ def passage(corpus: Corpus, document: Document, span: Span) -> list[str]:
 
 def explanation(explained: Explanation) -> Iterator[str]:
     """How a question was understood, what is in, and what is not."""
-    context, found = explained.context, explained.found
-    for word, count in found.census:
+    context, results = explained.context, explained.found
+    for word, count in results.census:
         yield f"{one_line(word)}: occurs {count} times"
-    for correction in found.corrections:
+    for correction in results.corrections:
         yield f"{_text(correction.word)}: searched as {_text(correction.term)} too"
-    if found.missing:
-        yield _missing(found.missing)
+    if results.missing:
+        yield _missing(results.missing)
     if context.relevance is not None and context.relevance.reason:
         yield f"empty: {one_line(context.relevance.reason)}"
     assert context.receipt is not None  # an engine gives every context one

@@ -217,7 +217,7 @@ class Tools:
         settings = ask.settings
         filters = {name: value for name in FILTER_NAMES if (value := getattr(settings, name))}
         with self.engine.corpus() as corpus:
-            found = corpus.search(
+            results = corpus.search(
                 question,
                 limit=limit,
                 field=replace(ask.field, priors=settings.priors),
@@ -226,7 +226,7 @@ class Tools:
                 meaning=settings.meaning,
                 **filters,
             )
-            return _answer(answers.hits(corpus, found))
+            return _answer(answers.hits(corpus, results))
 
     def read_span(
         self,
