@@ -117,30 +117,31 @@ def taken(field: Field, order: Numbers) -> Field:
     )
 
 
-def fused(columns: CorpusColumns, field: Field, alike: Numbers) -> Field:
-    """The field by words and by a second measure of its best units, whatever the scale of that.
+def fused(columns: CorpusColumns, field: Field, alike: Numbers | None) -> Field:
+    """Scores by words, times how a model likes the best units; without a model the scores themselves count twice.
 
-    A unit that is one standard deviation less alike than the best counts half as much; those that were not measured
-    count as the least alike. A share of what a unit counts goes to its neighbours: an answer often adjoins the sentence
-    that the question is like.
+    A unit that is one standard deviation less alike than the best counts half as much; units that were not read count
+    as the least alike. A share of each score goes to the neighbours: an answer often adjoins the sentence that the
+    question is like.
     """
-    scores = _spread(columns, field.units, _halved(field.scores, alike))
+    scores = field.scores * field.scores // field.scores.max() if alike is None else _halved(field.scores, alike)
+    scores = _spread(columns, field.units, scores)
     documents = np.zeros_like(field.documents)
     np.maximum.at(documents, field.rows, scores)
     return in_order(replace(field, scores=scores, documents=documents))
 
 
 def _halved(scores: Numbers, alike: Numbers) -> Numbers:
-    """Scores, half as high for each deviation behind the most alike; in a straight line between two halvings.
+    """Scores, half as high for each deviation from the most alike, with a straight line between two halvings.
 
     >>> _halved(np.array([800, 800, 800, 800]), np.array([700, 500, 600])).tolist()
     [800, 153, 353, 153]
     """
     count, total = len(alike), int(alike.sum())
     deviation = max(isqrt(count * int(alike @ alike) - total * total) // count, 1)
-    behind = np.full(len(scores), alike.max() - alike.min())
-    behind[:count] = alike.max() - alike
-    halvings, part = np.divmod(behind, deviation)
+    distances = np.full(len(scores), alike.max() - alike.min())
+    distances[:count] = alike.max() - alike
+    halvings, part = np.divmod(distances, deviation)
     halved: Numbers = (scores * (2 * deviation - part) // (2 * deviation)) >> np.minimum(halvings, _MOST_HALVINGS)
     return halved
 

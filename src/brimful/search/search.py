@@ -251,12 +251,12 @@ def _weighed(asked: Understood, blocks: int) -> tuple[Field, ReadReport | None]:
         columns, late, report = asked.reading.columns, asked.late, None
         field = _by_words(asked, asked.settings, blocks, _favour(asked.reading, asked.recent_days, asked.settings))
         if len(field.units):
-            alike = field.scores[:READ_UNITS]
+            likeness = None
             if late is not None:
                 likeness, report = read_late(columns, field.units[:READ_UNITS], asked.as_read, late)
                 if likeness is not None:
-                    alike = field.semantic[:READ_UNITS] = likeness
-            field = fused(columns, field, alike)
+                    field.semantic[:READ_UNITS] = likeness
+            field = fused(columns, field, likeness)
         if asked.reranker is not None and len(field.units):
             field, report = read_again(columns, field, asked.as_read, asked.reranker, report, known=asked.reranked)
         field = _worth_something(field)
