@@ -131,7 +131,7 @@ class Encoder:
             raise ValueError(f"a text has 1 to {_MOST_TOKENS} places for tokens, not {len(self._places)}")
 
     def _keep(self, numbers: NDArray[Any]) -> None:
-        self._kept.append(numbers)
+        self._kept.append(np.require(numbers, requirements=["C", "A"]))
 
     def _keep_layer(self, tensor: Callable[[str], Floats], name: str) -> None:
         width, inner, heads = self.width, self.inner, self._layers.heads
