@@ -1,9 +1,8 @@
-"""How does one HTTP request end: an answer, an error, silence, or the caller's wish?
+"""One HTTP request to a model's server, through httpx2.
 
-One connection a request, through httpx2: proxies and certificates are those that the environment names (HTTP_PROXY,
-HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR), no redirects, no second try. An answer may not fall
-silent for longer than `idle_seconds`, nor take longer than `answer_seconds` in all. It is read in a thread of its own,
-so that the caller can leave at any moment, from before it is connected until the last byte was read.
+Proxies and certificates come from the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE,
+SSL_CERT_DIR); no redirects, no second try. An answer may not fall silent for longer than `idle_seconds`, nor take
+longer than `answer_seconds` in all. A second thread reads it, so that the caller can leave at any moment.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from brimful.errors import CancelledError, SettingError
 from brimful.limits import ANSWER_BYTES, ANSWER_SECONDS, CONNECT_SECONDS, LIMIT_SECONDS, SILENCE_SECONDS
 
 LOOK_SECONDS = 0.05
-"""How often whoever waits looks whether it should end."""
+"""How often a waiting thread looks whether it should end."""
 _LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "localhost", "::1": "[::1]"}
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long to wait for a connection, for the next byte of an answer, for all of it, and for a limit to be told."""
+    """The longest waits for a connection, the next byte of an answer, all of it, and a models endpoint."""
 
     connect_seconds: float = CONNECT_SECONDS
     idle_seconds: float = SILENCE_SECONDS

@@ -63,7 +63,7 @@ def bound_parallel(endpoint: str, calls: int) -> None:
 
 @dataclass(slots=True)
 class Ledger:
-    """What a run has paid, counted as it goes."""
+    """Counts what a run has paid."""
 
     calls: int = 0
     retries: int = 0

@@ -130,11 +130,11 @@ class Captures:
         sleep: Callable[[float], None] | None = None,
     ) -> Capture:
         """Try a failed or pending capture again, with its model or another; a done one is returned as it is."""
-        before = self.get(name)
-        if before.status == "done":
-            return before
-        model = model or before.model
-        return self.capture(before.original, model, name=name, settings=settings, cancel=cancel, sleep=sleep)
+        earlier = self.get(name)
+        if earlier.status == "done":
+            return earlier
+        model = model or earlier.model
+        return self.capture(earlier.original, model, name=name, settings=settings, cancel=cancel, sleep=sleep)
 
     def get(self, name: str) -> Capture:
         """One capture by its name."""

@@ -4,7 +4,7 @@
     what does not, by document, best first ──> sentences, digests ┴──> pack ──> one context, never over the budget
 
 `extractive:` takes sentences of the document: ordinary windows, cited to the byte. Any other model writes a digest: a
-document of its own (`digest:notes.md`), each sentence with the ranges that it came from.
+new document (`digest:notes.md`), each sentence with the ranges that it came from.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ def condensed(
     settings, counter = ask.settings.condensing or DensifySettings(), tokens_for(ask.settings.model)
     for is_last in (False, False, True):  # where the corpus changes meanwhile, the last try keeps it as it is
         with pool.pinned() if is_last else nullcontext():
-            with pool.corpus() as before:
-                if (cached := before.contexts.get(before.key(ask, room))) is not None:
+            with pool.corpus() as corpus_before:
+                if (cached := corpus_before.contexts.get(corpus_before.key(ask, room))) is not None:
                     return cached
-                prepared = _prepared(before.asked(ask), room, is_free=answers is None)
-            digests = [_digest(each, model, answers, counter, settings, cancel) for each in prepared.left_out]
+                prepared = _prepared(corpus_before.asked(ask), room, is_free=answers is None)
+            digests = [_digest(left_out, model, answers, counter, settings, cancel) for left_out in prepared.left_out]
             with pool.corpus() as corpus:
-                if is_last or corpus is before:
+                if is_last or corpus is corpus_before:
                     context = _completed(prepared, digests, is_stored=corpus.snapshot.row)
                     context = corpus.with_receipt(ask, context, prepared.found)
                     return corpus.contexts.keep(corpus.key(ask, room), context, size=context.held_bytes)
@@ -102,7 +102,7 @@ def condensed(
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """What fits of a question's answer, and what is left out of it."""
+    """A question's answer in most of the budget, and what is left out of it."""
 
     asked: Asked
     room: Budget
@@ -127,29 +127,31 @@ def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:
 def _left_out(
     base: Context, candidates: Candidates, available_tokens: int, *, max_documents: int | None, counter: TokenCounter
 ) -> list[_LeftOut]:
-    """What the candidates say that a context does not show, for as many documents as there is room for.
+    """Candidates that a context does not show, for as many documents as there is room for.
 
     Documents that it does not show at all come first, and of each kind the best.
     """
-    shown = _spans_by_path(base.windows)
+    shown_spans = _spans_by_path(base.windows)
     by_path: dict[str, list[Window]] = {}
     for candidate in candidates:
         for window in candidate.windows if isinstance(candidate, Cluster) else (candidate,):
-            by_path.setdefault(window.path, []).extend(_outside(window, shown.get(window.path, [])))
+            by_path.setdefault(window.path, []).extend(_outside(window, shown_spans.get(window.path, [])))
     ranked = sorted(
-        ((path in shown, min(window.order for window in windows)), path, windows)
+        ((path in shown_spans, min(window.order for window in windows)), path, windows)
         for path, windows in by_path.items()
         if windows
     )[:max_documents]
     head = form_for(base.format).head
-    left, count, spent = available_tokens - base.tokens, 0, 0
+    tokens_left, count, spent = available_tokens - base.tokens, 0, 0
     for _, path, _ in ranked:
         header = counter.count(head(DIGEST_PREFIX + path, Window(path, ""), base.showing)) + 2
-        if spent + header + (count + 1) * _MIN_TOKENS > left:
+        if spent + header + (count + 1) * _MIN_TOKENS > tokens_left:
             break
         spent, count = spent + header, count + 1
     return [
-        _LeftOut(path, tuple(sorted(windows, key=lambda window: (window.start, window.end))), (left - spent) // count)
+        _LeftOut(
+            path, tuple(sorted(windows, key=lambda window: (window.start, window.end))), (tokens_left - spent) // count
+        )
         for _, path, windows in ranked[:count]
     ]
 
@@ -224,7 +226,7 @@ def _document(left_out: _LeftOut, digest: Digest, is_stored: Callable[[str], obj
 
 
 def _regrouped(base: Context, candidates: Candidates) -> Candidates:
-    """The windows of a context; those of a cluster still together."""
+    """The windows of a context, the members of a cluster together."""
     ungrouped = {window.id: window for window in base.windows}
     groups: list[Window | Cluster] = []
     for cluster in candidates:
@@ -240,13 +242,13 @@ def _regrouped(base: Context, candidates: Candidates) -> Candidates:
 
 
 def _omitted(base: Context, context: Context, left_out: Sequence[_LeftOut]) -> tuple[Omitted, ...]:
-    """What is not shown as it is: condensed, or left out as before."""
-    condensed_spans = {each.path: [window.span for window in each.windows] for each in left_out}
-    shown = _spans_by_path(context.windows)
+    """The windows that are not shown_spans: condensed, or left out as corpus_before."""
+    condensed_spans = {part.path: [window.span for window in part.windows] for part in left_out}
+    shown_spans = _spans_by_path(context.windows)
     omitted = []
     for item in base.omitted:
         path, span = item.window.path, item.window.span
-        if any(other.start <= span.start and span.end <= other.end for other in shown.get(path, ())):
+        if any(window.start <= span.start and span.end <= window.end for window in shown_spans.get(path, ())):
             continue
         is_condensed = any(map(span.shared, condensed_spans.get(path, ()))) and item.reason in ("budget", "stopped")
         omitted.append(Omitted(item.window, "condensed" if is_condensed else item.reason, item.duplicate_of))
@@ -260,10 +262,10 @@ def _spans_by_path(windows: Sequence[Window]) -> dict[str, list[Span]]:
     return spans
 
 
-def _outside(window: Window, shown: Sequence[Span]) -> list[Window]:
-    """The parts of a window outside of the ranges that are shown."""
+def _outside(window: Window, shown_spans: Sequence[Span]) -> list[Window]:
+    """The parts of a window outside of the ranges that are shown_spans."""
     parts, reached = [], window.start
-    for span in [*merge_spans(span for span in shown if span.shared(window.span)), Span(window.end, window.end)]:
+    for span in [*merge_spans(span for span in shown_spans if span.shared(window.span)), Span(window.end, window.end)]:
         if span.start - reached >= _MIN_BYTES:
             part = _part(window, Span(reached, span.start))
             if part.text.strip():

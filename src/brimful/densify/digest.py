@@ -67,8 +67,8 @@ def from_merge(text: str, inputs: Sequence[Partial]) -> Partial:
     sentences = []
     for sentence in _sentences_of(text):
         shared = [len(_terms(sentence) & of_merged) for of_merged in terms]
-        most = max(shared, default=0)
-        resting = [cited for cited, count in zip(merged, shared, strict=True) if most and 2 * count >= most] or merged
+        best = max(shared, default=0)
+        resting = [cited for cited, count in zip(merged, shared, strict=True) if best and 2 * count >= best] or merged
         spans = merge_spans(span for cited in resting for span in cited.sources)
         sentences.append(CitedSentence(sentence, tuple(spans)))
     return Partial(tuple(sentences))

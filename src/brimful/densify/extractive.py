@@ -73,20 +73,22 @@ def extract(document: Document, target_tokens: int, *, counter: TokenCounter) ->
     is_open = np.ones(len(units) + 1, bool)  # and one unit of nothing, which all others lead to
     is_open[-1] = False
     choices: list[list[int]] = []
-    left = target_tokens + _MARK_TOKENS
+    tokens_left = target_tokens + _MARK_TOKENS
     while True:
         worth = np.zeros(len(units), np.int64)
         np.add.at(worth, owners, (weights >> np.minimum(times_said, 62))[terms])
         worth, open_prices = np.append(worth, 0) * is_open, np.append(prices, 0) * is_open
         gains = worth[:-1] + worth[supports].sum(0)
         costs = open_prices[:-1] + open_prices[supports].sum(0) + _MARK_TOKENS
-        rates = np.where(candidates & is_open[:-1] & (costs <= left), gains * _SCALE // (costs + _FIXED_TOKENS), 0)
+        rates = np.where(
+            candidates & is_open[:-1] & (costs <= tokens_left), gains * _SCALE // (costs + _FIXED_TOKENS), 0
+        )
         if not rates.any():
             break
         best = int(rates.argmax())  # the first of equals, so the earliest
         choice = [unit for unit in (best, *supports[:, best].tolist()) if is_open[unit]]
         choices.append(choice)
-        left -= int(costs[best])
+        tokens_left -= int(costs[best])
         is_open[choice] = False
         np.add.at(times_said, terms[np.isin(owners, choice)], 1)
     return _fitting(document, units, choices, target_tokens, counter) or _beginning(
@@ -101,9 +103,9 @@ def join(document: Document, spans: Sequence[Span]) -> str:
     'One. [...] Three.\nFour.'
     """
     pieces = [document.text(span.start, span.end) for span in spans[:1]]
-    for before, span in pairwise(spans):
-        between = document.content[before.end : span.start]
-        ends_section = document.outline.section_before(span.start) > before.start or _EMPTY_LINE.search(between)
+    for previous, span in pairwise(spans):
+        between = document.content[previous.end : span.start]
+        ends_section = document.outline.section_before(span.start) > previous.start or _EMPTY_LINE.search(between)
         gap = "\n" if ends_section or document.kind != "prose" else " "
         pieces += [f"{gap}{_MARK}{gap}" if between.strip() else gap, document.text(span.start, span.end)]
     return "".join(pieces)
@@ -232,7 +234,7 @@ def _fitting(
 
 
 def _beginning(document: Document, units: list[Span], target: int, counter: TokenCounter) -> tuple[Span, ...]:
-    """As much of the first unit as fits, to the end of a word where there is one."""
+    """The first unit as far as it fits, cut at a word where it has one."""
     if not units:
         return ()
     start = units[0].start

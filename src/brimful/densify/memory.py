@@ -1,4 +1,4 @@
-"""Remembers what models answered, so that nothing is asked twice.
+"""Remembers the answers of models, so that no request is paid twice.
 
 A partial is remembered by its recipe (prompt, model, settings) and content, and by its place in its source, so that a
 run that was killed, or cut its parts anew, asks only for what is missing. Committed at each answer, in a SQLite file,
@@ -149,11 +149,11 @@ class Memory:
         """The rows of one capture, or of all, by name: values, then their seal."""
         statement = "SELECT * FROM captures WHERE name = ?" if name else "SELECT * FROM captures ORDER BY name"
         for row in self.rows(statement, (name,) if name else ()):
-            yield tuple(_text(value) if at in _CAPTURED_TEXTS else value for at, value in enumerate(row))
+            yield tuple(_text(value) if number in _CAPTURED_TEXTS else value for number, value in enumerate(row))
 
     def keep_capture(self, row: Sequence[Any]) -> None:
         """Write a capture down, in place of one of its name."""
-        packed = [value.encode() if at in _CAPTURED_TEXTS else value for at, value in enumerate(row)]
+        packed = [value.encode() if number in _CAPTURED_TEXTS else value for number, value in enumerate(row)]
         self._rows.keep_answers(_replacing("captures", packed))
 
     def write(self, statement: str, values: Sequence[Value]) -> None:
@@ -218,8 +218,8 @@ def memory_of(store: Store) -> Memory:
         return Memory(file)
     memory = Memory(store=store)
     if file.exists():
-        with Memory(file) as before:
-            memory.take_from(before, replace=False)
+        with Memory(file) as earlier:
+            memory.take_from(earlier, replace=False)
         file.replace(file.with_name(f"{file.name}-moved"))
     return memory
 
@@ -232,8 +232,8 @@ def copy_answers(source: Store, target: Store) -> int:
     file = digests_of(source.path)
     if not file.exists():
         return 0
-    with Memory(file) as before, memory_of(target) as memory:
-        return memory.take_from(before)
+    with Memory(file) as earlier, memory_of(target) as memory:
+        return memory.take_from(earlier)
 
 
 class _File:

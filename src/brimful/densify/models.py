@@ -139,7 +139,7 @@ class _RemoteModel:
 
     def __post_init__(self) -> None:
         if not self.model:
-            raise SettingError(f"which model at {self.endpoint}? Name it behind a #: {self.endpoint}#name")
+            raise SettingError(f"which model at {self.endpoint}? Name it after a #: {self.endpoint}#name")
         self.endpoint = base_address(self.endpoint)
 
     def __repr__(self) -> str:
@@ -160,7 +160,7 @@ class _RemoteModel:
         return self.counter.count(text)
 
     def limit(self) -> int | None:
-        """What the user said, what the endpoint tells, or the table; the endpoint is asked once."""
+        """The stated limit, else the endpoint's, else the table's; one request at most."""
         return self._limit
 
     @cached_property
@@ -293,7 +293,7 @@ class _AppleModel:
         self._limit = limit or _APPLE_LIMIT_TOKENS
 
     def limit(self) -> int | None:
-        """What the user said, or the limit that Apple documents."""
+        """The stated limit, or the one that Apple documents."""
         return self._limit
 
     def count(self, text: str) -> int:
@@ -301,7 +301,7 @@ class _AppleModel:
         return self.counter.count(text)
 
     def complete(self, prompt: str, *, max_output_tokens: int, stop: Stop) -> Completion:
-        """One session, one answer; the system bounds the output by itself."""
+        """The answer of one session; the system bounds its output."""
         del max_output_tokens
         stop.check()
         sdk = _apple_sdk()

@@ -26,8 +26,8 @@ class _Prompt:
     """The text before and after the one to condense, with a place for the number of words."""
 
     task: Task
-    before: str
-    after: str
+    opening: str
+    closing: str
 
     def render(self, text: str, *, words: int) -> str:
         """The prompt with a text; nothing in the text is taken for a place to fill.
@@ -35,20 +35,20 @@ class _Prompt:
         >>> prompt("part").render("{{words}}", words=80).count("80")
         1
         """
-        return f"{self.before.replace('{{words}}', str(words))}{text}{self.after}"
+        return f"{self.opening.replace('{{words}}', str(words))}{text}{self.closing}"
 
     @property
     def identity(self) -> bytes:
         """A hash of the prompt's words, so that answers to an older prompt are not taken for answers to this one."""
-        return blake3(f"{self.task}\0{self.before}\0{self.after}".encode()).digest(16)
+        return blake3(f"{self.task}\0{self.opening}\0{self.closing}".encode()).digest(16)
 
 
 @cache
 def prompt(task: Task) -> _Prompt:
     """The prompt for a task, from its file."""
     template = files(__package__).joinpath("prompts", f"{task}.txt").read_text("utf-8").rstrip("\n")
-    before, _, after = template.partition("{{text}}")
-    return _Prompt(task, before, after)
+    opening, _, closing = template.partition("{{text}}")
+    return _Prompt(task, opening, closing)
 
 
 # The allowances of a request:
@@ -86,7 +86,7 @@ class Allowances:
     part: int
     merge: int
     output: int  # what a partial should have at most
-    reserve: int  # what the provider is told as the most
+    reserve: int  # the most that the provider may send
 
     def target(self, tokens: int) -> int:
         """The length of an answer to `tokens` of text: two fifths of them, within the output's limit."""
@@ -102,7 +102,7 @@ class Allowances:
 
 
 def allowances(limit: int | None, counter: TokenCounter, settings: DensifySettings, *, small: bool) -> Allowances:
-    """What a run starts with. Without a known limit a small model starts at 1,800, others with the whole text.
+    """A run's first allowances. Without a known limit a small model starts at 1,800, others with the whole text.
 
     >>> from brimful.text.vocabularies import tokens_for
     >>> allowances(4_096, tokens_for("gpt-4o"), DensifySettings(), small=False).part
@@ -122,7 +122,7 @@ def allowances(limit: int | None, counter: TokenCounter, settings: DensifySettin
     merge = room - overhead(counter, "merge")
     if min(part, merge) < 1:
         raise SettingError(
-            f"a context limit of {limit} tokens leaves no room for text beside the prompt and {reserve} tokens of "
+            f"a context limit of {limit} tokens leaves no room for text after the prompt and {reserve} tokens of "
             "output; take a larger model or lower least_output_tokens"
         )
     return Allowances(part, merge, output, reserve)
@@ -138,7 +138,7 @@ def _merge_for(part: int, settings: DensifySettings) -> int:
 def halved(now: Allowances, overflowed: int, settings: DensifySettings) -> Allowances | None:
     """The allowances after a part of `overflowed` tokens was too long; None where there is nothing left to halve.
 
-    An allowance that would send the same part again is skipped (DESIGN §5.15).
+    An allowance that would send an equal part again is skipped (DESIGN §5.15).
 
     >>> halved(Allowances(100_000, 2_000, 512, 512), 40_000, SEED).part
     25000
@@ -221,10 +221,10 @@ def forecast(document: Document, model: Model, *, settings: DensifySettings | No
         groups = groups_of(sizes, now.merge, between=_BETWEEN_TOKENS)
         if len(groups) == len(sizes):
             break  # no two of them fit into one request
-        whole = [sum(sizes[group.start : group.stop]) for group in groups]
-        merges = [tokens for tokens, group in zip(whole, groups, strict=True) if len(group) > 1]
-        sizes = [now.target(tokens) if len(group) > 1 else tokens for tokens, group in zip(whole, groups, strict=True)]
+        totals = [(sum(sizes[group.start : group.stop]), len(group) > 1) for group in groups]
+        merges = [tokens for tokens, is_merge in totals if is_merge]
+        sizes = [now.target(tokens) if is_merge else tokens for tokens, is_merge in totals]
         calls += len(merges)
         sent += sum(merges) + len(merges) * overhead(model.counter, "merge")
-        received += sum(now.target(tokens) for tokens in merges)
+        received += sum(map(now.target, merges))
     return _Forecast(model.name, slicer.tokens, len(parts), calls, sent, received, exact)

@@ -73,7 +73,7 @@ class Run:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _first_limit(self) -> int | None:
-        """What an error has named before, else what the user, the provider or a table tells."""
+        """The limit that an error named earlier, else that of the user, the provider or the table."""
         if self.settings.profile == "seed":
             return None
         learnt = self.memory.limit(self.model.endpoint, self.model.name, "named")
@@ -157,9 +157,9 @@ class Run:
         """Wait for the next answers; a CancelledError when the run should end."""
         while True:
             self._check()
-            done, _ = wait(futures, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
-            if done:
-                return done
+            finished, _ = wait(futures, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            if finished:
+                return finished
 
     def _check(self) -> None:
         if self._cancel is not None and self._cancel.is_set():
@@ -237,8 +237,8 @@ class Parting:
         return run.slicer.cut(spans, run.allowances.part)
 
     def _report(self, active: int) -> None:
-        done = len(self._partials)
-        self._run.report("parts", done, done + len(self._waiting) + active)
+        count = len(self._partials)
+        self._run.report("parts", count, count + len(self._waiting) + active)
 
     def _task(self, part: Span) -> Callable[[], str]:
         slicer = self._run.slicer
@@ -352,7 +352,7 @@ class Merging:
                 return
         if tokens > run.allowances.merge:  # grouped under a larger allowance than today's
             return
-        pair = min(one + two for one, two in pairwise(map(self._tokens, partials))) + self._between
+        pair = min(first + second for first, second in pairwise(map(self._tokens, partials))) + self._between
         smaller = halved_merge(run.allowances, tokens, pair=pair)
         if smaller is None:
             raise ContextLimitError(

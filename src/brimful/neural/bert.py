@@ -2,7 +2,7 @@
 
 The weights come from the package of the `neural` extra (granite-embedding-30m-english, 8-bit), or from a folder as
 sentence-transformers saves it: `model.safetensors`, `config.json`, `tokenizer.json`. One text is read at a time,
-without padding, by a kernel that gives the same bits on every processor: a vector depends on its text and its model
+without padding, by a kernel that gives equal bits on every processor: a vector depends on its text and its model
 alone.
 """
 
@@ -35,7 +35,7 @@ _PACK_DIGEST = "060a71c48d3d4053463285167b4a05eb06d0465f9a8943d9f4c6e0b3e0b481ef
 _PACK_NAME = "granite-embedding-30m-english"
 _PACK_MAGIC = b"HMSEMB01"
 _READER = 3
-"""Raised whenever the same weights give other vectors."""
+"""Raised whenever a model's vectors change."""
 _MOST_TOKENS = 256
 _MOST_THREADS = 8
 _REMEDY = "give a folder with model.safetensors, config.json and tokenizer.json"
@@ -73,7 +73,7 @@ class BertEmbedder:
 
     @property
     def runtime(self) -> str:
-        """What computes the vectors, and what cuts the tokens."""
+        """The kernel that computes vectors, and the library that cuts tokens."""
         import splintr
 
         return f"brimful's kernel {_READER}, splintr {splintr.__version__}"
@@ -147,12 +147,12 @@ def _packed() -> _Parts:
         raise MissingPartError(f"{path} is not the model that this version reads; {_INSTALL}")
     begin = 16 + int.from_bytes(raw[8:16], "little")
     header = json.loads(bytes(raw[16:begin]))
-    at = begin + header["tokenizer_len"]
-    tokenizer = bytes(raw[begin:at])
+    position = begin + header["tokenizer_len"]
+    tokenizer = bytes(raw[begin:position])
     entries: dict[str, tuple[Mapping[str, Any], memoryview]] = {}
     for entry in header["tensors"]:
-        entries[entry["name"]] = entry, raw[at : at + entry["len"]]
-        at += entry["len"]
+        entries[entry["name"]] = entry, raw[position : position + entry["len"]]
+        position += entry["len"]
     arch = header["arch"]
     width = arch["hidden"]
 
@@ -161,10 +161,10 @@ def _packed() -> _Parts:
         if entry["dtype"] == "f32":
             return np.require(np.frombuffer(content, "<f4").reshape(entry["shape"])[numbers], np.float32, "A")
         height, columns = entry["shape"]
-        whole = np.frombuffer(content, np.int8, height * columns).reshape(height, -1, entry["group"])
+        table = np.frombuffer(content, np.int8, height * columns).reshape(height, -1, entry["group"])
         scales = np.frombuffer(content, "<f4", offset=height * columns).reshape(height, -1, 1)
-        table: Floats = (whole[numbers] * scales[numbers]).reshape(-1, columns)
-        return table
+        rows_of_table: Floats = (table[numbers] * scales[numbers]).reshape(-1, columns)
+        return rows_of_table
 
     def tensor(name: str) -> Floats:
         table, first, last = _in_pack(name, width)
@@ -172,8 +172,10 @@ def _packed() -> _Parts:
         return content[arch["position_offset"] :] if table == "pos_emb" else content
 
     layers = Layers(arch["layers"], arch["heads"], arch["layer_norm_eps"], header["meta"]["pooling"] == "cls")
-    most = min(header["meta"]["max_length"], _MOST_TOKENS)
-    return _Parts(_PACK_NAME, tensor, lambda numbers: rows("word_emb", numbers), arch["vocab"], layers, tokenizer, most)
+    max_tokens = min(header["meta"]["max_length"], _MOST_TOKENS)
+    return _Parts(
+        _PACK_NAME, tensor, lambda numbers: rows("word_emb", numbers), arch["vocab"], layers, tokenizer, max_tokens
+    )
 
 
 _PACKED = {
@@ -248,8 +250,8 @@ def _in_folder(folder: Path) -> _Parts:
     tokenizer = _mapped(folder / "tokenizer.json", remedy=_REMEDY)
     chosen = _json(folder / "sentence_bert_config.json", {}).get("max_seq_length", _MOST_TOKENS)
     name = f"{folder.resolve().name}:{blake3(raw).hexdigest(length=4)}"
-    most = min(chosen, _MOST_TOKENS) if isinstance(chosen, int) else _MOST_TOKENS
-    return _Parts(name, tensor, lambda numbers: words[numbers], len(words), layers, bytes(tokenizer), most)
+    max_tokens = min(chosen, _MOST_TOKENS) if isinstance(chosen, int) else _MOST_TOKENS
+    return _Parts(name, tensor, lambda numbers: words[numbers], len(words), layers, bytes(tokenizer), max_tokens)
 
 
 def _json(path: Path, instead: Mapping[str, Any] | None = None) -> Mapping[str, Any]:

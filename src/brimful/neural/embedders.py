@@ -103,7 +103,7 @@ class Endpoint:
             raise EndpointError(f"{self.base} answered with something else than JSON") from error
 
     def numbered(self, items: Any, read: Callable[[Any], ArrayLike], count: int, *, what: str) -> Floats:
-        """What `read` takes from items that name their `index`, in the order of `count` texts."""
+        """Numbers that `read` takes from items with an `index`, in the order of `count` texts."""
         try:
             ordered = sorted(items, key=lambda item: int(item["index"]))
             numbers = [item["index"] for item in ordered]
@@ -128,7 +128,7 @@ class EndpointEmbedder:
     """A server's `/embeddings`, as OpenAI, Ollama, vLLM, llama.cpp and others offer it.
 
     `base_url` ends in `/v1` as a rule. One request for each batch, no second try, no redirects. Without `dimensions`,
-    the server is asked for one vector to learn them.
+    they are learnt from the server's vector for a word.
     """
 
     runtime = "endpoint"  # nobody can see from here what the server runs
@@ -174,7 +174,7 @@ class EndpointEmbedder:
         return np.concatenate(rows)
 
     def _rows(self, texts: Sequence[str]) -> Floats:
-        """What the server answers, one row for each text."""
+        """One row for each text, as the server answers."""
         answer = self._endpoint.post({"model": self._model, "input": list(texts)})
         items = answer.get("data") if isinstance(answer, dict) else None
         rows = self._endpoint.numbered(items, lambda item: item["embedding"], len(texts), what="embeddings")
@@ -208,7 +208,7 @@ def wrap(name: str, function: Callable[[Sequence[str]], ArrayLike], *, dimension
 
 
 def checked_rows(rows: Floats, count: int, dimensions: int, *, source: str) -> Floats:
-    """The rows, where they are as many and as long as they should be, and numbers."""
+    """The rows, if their shape is right and they are numbers."""
     if rows.shape != (count, dimensions):
         raise InputError(f"{source} gave vectors of the shape {rows.shape}, not {(count, dimensions)}")
     if not np.isfinite(rows).all():

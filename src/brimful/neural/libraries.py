@@ -1,6 +1,6 @@
 """Models of sentence-transformers, fastembed and model2vec that are on this machine; nothing is downloaded.
 
-Each text is read by itself: a batch is padded to its longest text, and that would show in the last bits.
+Texts are read one by one: a batch is padded to its longest text, and that would show in the last bits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LibraryEmbedder:
 
     @cached_property
     def dimensions(self) -> int:
-        """As many as the model gives for a word."""
+        """How many numbers the model gives for a word."""
         return len(self._row("word"))
 
     def embed(self, texts: Sequence[str]) -> Floats:
@@ -78,7 +78,7 @@ class LibraryEmbedder:
 
 
 class CrossEncoderReranker:
-    """A cross-encoder of sentence-transformers; each pair of question and text is read by itself."""
+    """A cross-encoder of sentence-transformers; pairs of question and text are read one by one."""
 
     def __init__(self, model: str) -> None:
         self._model = model
@@ -114,7 +114,7 @@ _ON_THIS_MACHINE = {"device": "cpu", "local_files_only": True}
 
 
 def _opened(package: str, maker: str, model: str, **settings: object) -> Any:
-    """What a function of a library makes of a model's name, from this machine alone."""
+    """Open a model of a library from this machine alone."""
     try:
         make: Any = importlib.import_module(package)
     except ImportError as error:

@@ -8,7 +8,7 @@
     none                          no model
     default                       granite where it is installed, else none
 
-A named embedder is asked for a vector at once, so that an error comes before anything is written.
+A named embedder is opened at once, so that an error comes before anything is written.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ def check_reranker(name: str) -> None:
 
 def _split(place: str) -> tuple[str, str]:
     """The model and the base URL; a model's own name may hold an @ before the last one."""
-    model, at, url = place.rpartition("@")
-    return (model, url) if at and "://" in url else (place, _OPENAI_URL)
+    model, separator, url = place.rpartition("@")
+    return (model, url) if separator and "://" in url else (place, _OPENAI_URL)
 
 
 def _key_variable(url: str) -> str:

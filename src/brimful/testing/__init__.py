@@ -1,6 +1,6 @@
 """Fakes for testing code that talks to models.
 
-`FakeModel` answers in the same process; `FakeEmbedder` and `FakeReranker` read texts there. `ScriptedProvider` is a
+`FakeModel` answers in this process; `FakeEmbedder` and `FakeReranker` read texts there. `ScriptedProvider` is a
 server that really listens on loopback, speaks the dialects of OpenAI, Anthropic and Gemini, enforces a context limit,
 and fails as scripted:
 
