@@ -107,21 +107,21 @@ _TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|(\[[!^]?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\])|
 def _name_pattern(part: str) -> str | None:
     """The pattern of one name in a path; None when a bracket or a backslash is left open."""
     between: list[str] = [""]  # the stars
-    at = 0
-    while token := _TOKEN.match(part, at):
+    position = 0
+    while token := _TOKEN.match(part, position):
         escaped, stars, question, bracket, plain = token.groups()
         if plain in ("[", "\\"):
             return None
-        at = token.end()
+        position = token.end()
         if stars:
             between.append("")
         else:
             between[-1] += "[^/]" if question else _bracket(bracket) if bracket else re.escape(escaped or plain)
-    first, *rest = between
-    if not rest:
+    first, *segments = between
+    if not segments:
         return first
     # Every star but the last takes the first fit; the last one is followed by what ends the name.
-    return first + "".join(f"(?>[^/]*?{after})" for after in rest[:-1]) + "[^/]*" + rest[-1]
+    return first + "".join(f"(?>[^/]*?{after})" for after in segments[:-1]) + "[^/]*" + segments[-1]
 
 
 _CLASSES = {

@@ -26,7 +26,7 @@ _MOVED = "it or a folder above it became a link since the walk"
 
 
 def read(
-    found: Found, *, settings: SourceSettings | None = None, refuse: Callable[[bytes], None] | None = None
+    file: Found, *, settings: SourceSettings | None = None, refuse: Callable[[bytes], None] | None = None
 ) -> bytes | Skipped:
     """Read a file that holds still; one that changes while it is read is tried again, then skipped.
 
@@ -35,36 +35,36 @@ def read(
     settings = settings or SourceSettings()
     for _ in range(ATTEMPTS):
         try:
-            blocks = read_blocks(found, check=settings.check_whole)
+            blocks = read_blocks(file, check=settings.check_whole)
             first = next(blocks, b"")
             if refuse is not None and first:
                 refuse(first)
             return b"".join([first, *blocks])
         except Refusal as refusal:
             if refusal.reason != "changing":
-                return refusal.at(found.path)
-    return Skipped(found.path, "changing", f"written to during each of {ATTEMPTS} reads; add it again later")
+                return refusal.at(file.path)
+    return Skipped(file.path, "changing", f"written to during each of {ATTEMPTS} reads; add it again later")
 
 
 def read_blocks(
-    found: Found, *, block_bytes: int = BLOCK_BYTES, check: Callable[[int], None] = lambda _: None
+    file: Found, *, block_bytes: int = BLOCK_BYTES, check: Callable[[int], None] = lambda _: None
 ) -> Iterator[bytes]:
     """A file in blocks, of a size that passes a check; a change while reading raises a Refusal at the end.
 
     What was read before the Refusal must then be thrown away.
     """
-    if is_remote(found.location):
-        yield from _fetched_blocks(found, block_bytes, check)
+    if is_remote(file.location):
+        yield from _fetched_blocks(file, block_bytes, check)
         return
-    descriptor = _descriptor(found.location)
+    descriptor = _descriptor(file.location)
     try:
-        before = _checked_stat(descriptor, found)
-        remaining = before[0]
+        first_stat = _checked_stat(descriptor, file)
+        remaining = first_stat[0]
         check(remaining)
         while remaining and (block := os.read(descriptor, min(remaining, block_bytes))):
             remaining -= len(block)
             yield block
-        if remaining or stat_of(os.fstat(descriptor)) != before:
+        if remaining or stat_of(os.fstat(descriptor)) != first_stat:
             raise _changing()
     except OSError as error:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
@@ -72,11 +72,11 @@ def read_blocks(
         os.close(descriptor)
 
 
-def _fetched_blocks(found: Found, block_bytes: int, check: Callable[[int], None]) -> Iterator[bytes]:
+def _fetched_blocks(file: Found, block_bytes: int, check: Callable[[int], None]) -> Iterator[bytes]:
     """The blocks of a file that fsspec opens."""
-    check(found.size)
-    files, path = opened(found.location)
-    remaining = found.size
+    check(file.size)
+    files, path = opened(file.location)
+    remaining = file.size
     try:
         with files.open(path, "rb") as stream:
             while block := stream.read(block_bytes):
@@ -111,12 +111,12 @@ def _descriptor(name: str) -> int:
         raise Refusal("unreadable", error.strerror or type(error).__name__) from error
 
 
-def _checked_stat(descriptor: int, found: Found) -> tuple[int, int, int, int]:
+def _checked_stat(descriptor: int, file: Found) -> tuple[int, int, int, int]:
     """The stat of an open file, if it is a regular one, and that of the walk or in its place."""
     status = os.fstat(descriptor)
-    if stat_of(status) != found[2:]:  # another file: is there a link on the way?
-        place = Path(found.location)
-        if os.path.realpath(place) != found.location or not os.path.samestat(status, place.stat()):
+    if stat_of(status) != file[2:]:  # another file: is there a link on the way?
+        place = Path(file.location)
+        if os.path.realpath(place) != file.location or not os.path.samestat(status, place.stat()):
             raise Refusal("outside", _MOVED)
     if not stat.S_ISREG(status.st_mode):
         raise Refusal("special", "no longer a regular file")

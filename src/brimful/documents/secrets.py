@@ -159,8 +159,8 @@ def _issued(issuer: str, shape: str) -> _Rule:
     for part in takewhile(lambda part: part != anchor, parts):
         lead += int(part[2:-1]) if part.startswith("{") else len(part)
     if len(parts[0]) <= _SHORT_PREFIX:
-        before = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))" if parts[0] else ""
-        pattern = f"{before}{pattern}" + ("" if shape.endswith("+}") else "(?![A-Za-z0-9])")
+        boundary = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))" if parts[0] else ""
+        pattern = f"{boundary}{pattern}" + ("" if shape.endswith("+}") else "(?![A-Za-z0-9])")
     what = f"{issuer} token" if issuer != "age" else "age key"
     return _Rule(what, lead, (anchor.encode(),), re.compile(pattern.encode()))
 
@@ -249,12 +249,12 @@ def _matches(rule: _Rule, content: bytes) -> Iterator[re.Match[bytes]]:
         yield from rule.pattern.finditer(content)
         return
     for anchor in rule.anchors:
-        at = content.find(anchor, rule.before)
-        while at >= 0:
-            token = rule.pattern.match(content, at - rule.before)
+        place = content.find(anchor, rule.before)
+        while place >= 0:
+            token = rule.pattern.match(content, place - rule.before)
             if token:
                 yield token
-            at = content.find(anchor, token.end() if token else at + 1)
+            place = content.find(anchor, token.end() if token else place + 1)
 
 
 def _end(what: str, token: re.Match[bytes], content: bytes) -> int:

@@ -73,7 +73,7 @@ def root_of(place: str | os.PathLike[str]) -> Root:
         return Root(Path(address.rpartition("/")[2] or address), None, address)
     path = Path(place).expanduser()
     glob: str | None = None
-    wild = None if path.exists() else next((at for at, part in enumerate(path.parts) if _WILD.search(part)), None)
+    wild = None if path.exists() else next((index for index, part in enumerate(path.parts) if _WILD.search(part)), None)
     if wild is not None:
         path, glob = Path(*path.parts[:wild]), "/".join(path.parts[wild:])
     try:
@@ -306,7 +306,7 @@ class _Walk:
 
 def _names_any(rules: IgnoreRules, path: str) -> bool:
     """Whether patterns name a file, or a folder above it."""
-    above = [path[: at + 1] for at, sign in enumerate(path) if sign == "/"]
+    above = [path[: index + 1] for index, sign in enumerate(path) if sign == "/"]
     return any(rules.verdict(name) for name in (*above, path))
 
 
@@ -368,5 +368,5 @@ def _is_utf8(name: str) -> bool:
 
 
 def _bad_name(path: str) -> Skipped:
-    shown = os.fsencode(path).decode("utf-8", "backslashreplace")
-    return Skipped(shown, "name", "not valid UTF-8; rename it")
+    escaped = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return Skipped(escaped, "name", "not valid UTF-8; rename it")

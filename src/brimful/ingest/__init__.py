@@ -31,8 +31,8 @@ class Report:
 
     def __repr__(self) -> str:
         counts = {name: getattr(self, name) for name in ("added", "changed", "unchanged", "renamed", "removed")}
-        shown = [f"{name}={count}" for name, count in {**counts, "skipped": len(self.skipped)}.items() if count]
-        return f"Report({', '.join([f'folder={self.folder!r}', *shown])})"
+        parts = [f"{name}={count}" for name, count in {**counts, "skipped": len(self.skipped)}.items() if count]
+        return f"Report({', '.join([f'folder={self.folder!r}', *parts])})"
 
     @property
     def changes(self) -> int:

@@ -150,7 +150,7 @@ class _Update:
     def _renamed(self, files: list[Found]) -> list[Found]:
         """Give files that only moved their new path; returns the others."""
         by_stamp = {old.stamp: path for path, old in sorted(self.outdated.items(), reverse=True) if len(old.paths) == 1}
-        left = []
+        unmoved = []
         for file in files:
             old = by_stamp.get(stamp_of(file)) if file.path not in self.outdated else None
             new, origin = self.naming.folder + file.path, self.naming.prefix + file.path
@@ -158,8 +158,8 @@ class _Update:
                 self.report.note("renamed", file.path)
                 del self.outdated[old], by_stamp[stamp_of(file)]
             else:
-                left.append(file)
-        return left
+                unmoved.append(file)
+        return unmoved
 
     def _write(self, batch: list[Found], results: list[FileResult], prepared: Batch) -> list[FileResult]:
         """Commit a batch, without files whose names texts have got meanwhile."""

@@ -45,7 +45,7 @@ def claim(store: Store, root: Root, label: str | None) -> Naming:
                 "leave the other name out, or add the folder to a new store"
             )
         return Naming(recorded, prefix, shared)
-    used = {folder for other in shared if other != prefix and is_folder(folder := roots.get(other))}
+    used = {folder for root_prefix in shared if root_prefix != prefix and is_folder(folder := roots.get(root_prefix))}
     if used and label is None:  # another glob of this folder
         folders = [Named(folder) for folder in sorted(used)]
     folder = store.claim_folder(prefix, folders, own=shared)

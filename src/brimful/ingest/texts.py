@@ -129,9 +129,9 @@ def _put(store: Store, entries: Sequence[NewDocument]) -> Report:
 
 def _check_free(store: Store, path: str, roots: Mapping[str, str]) -> None:
     check_path(path)
-    scheme, sign, rest = path.rpartition("://")
-    normal = scheme + sign + normalize("NFC", normpath(rest)).removeprefix("/" if rest.startswith("//") else "")
-    if path != normal or ".." in rest.split("/") or rest == ".":
+    scheme, sign, name = path.rpartition("://")
+    normal = scheme + sign + normalize("NFC", normpath(name)).removeprefix("/" if name.startswith("//") else "")
+    if path != normal or ".." in name.split("/") or name == ".":
         raise DocumentError(f"{path!r:.200} is not a name in its normal form, such as {normal!r:.200}; rename the text")
     if roots and store.owner(path):  # the sender is not told the folder
         raise DocumentError(

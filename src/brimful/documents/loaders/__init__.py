@@ -1,7 +1,7 @@
 """How does a file become documents?
 
     load(path, raw) -> [Loaded | Skipped, …]    pure: bytes in, documents out
-    load_file(found) -> [Loaded | Skipped, …]   for a file that a walk found
+    load_file(file) -> [Loaded | Skipped, …]    for a file of a walk
     streamed(path, source) -> LongDocument      for a text of any size, read in blocks
 
 Text is stored as it is; other formats are converted to canonical text with a map back. A file that holds several
@@ -69,11 +69,11 @@ def load(path: str, raw: bytes, *, settings: SourceSettings | None = None) -> li
         return [_failed(path, error)]
 
 
-def load_file(found: Found, *, settings: SourceSettings | None = None) -> list[Loaded | Skipped]:
+def load_file(file: Found, *, settings: SourceSettings | None = None) -> list[Loaded | Skipped]:
     """Read and load a file; of a binary that no loader takes only the first block is read."""
     settings = settings or SourceSettings()
-    raw = read(found, settings=settings, refuse=partial(_refuse_binary, found.path, settings))
-    return [raw] if isinstance(raw, Skipped) else load(found.path, raw, settings=settings)
+    raw = read(file, settings=settings, refuse=partial(_refuse_binary, file.path, settings))
+    return [raw] if isinstance(raw, Skipped) else load(file.path, raw, settings=settings)
 
 
 def streamed(

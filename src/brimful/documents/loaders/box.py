@@ -139,19 +139,19 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, target = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a parser prints must not get among the answers
-    before = _address_bytes()
+    used_bytes = _address_bytes()
     with contextlib.suppress(EOFError, OSError):
         while True:
             request, raw = json.loads(_take(source, limit=None)), _take(source, limit=None)
-            _put(target, *_loaded(request, raw, before))
+            _put(target, *_loaded(request, raw, used_bytes))
 
 
-def _loaded(request: Sequence[Any], raw: bytes, before: int | None) -> list[bytes]:
+def _loaded(request: Sequence[Any], raw: bytes, used_bytes: int | None) -> list[bytes]:
     """The answer: a header of JSON, then each document's content."""
     family, name, path, chosen, seconds = request
     settings = SourceSettings(**chosen)
     try:
-        _limit(settings.max_parser_bytes, seconds, before)
+        _limit(settings.max_parser_bytes, seconds, used_bytes)
         convert = getattr(import_module(f"brimful.documents.loaders.{family}"), name)
         documents: list[Loaded] = list(convert(path, raw, settings))
         header = {"documents": [{**asdict(document), "content": None} for document in documents]}
@@ -165,7 +165,7 @@ def _loaded(request: Sequence[Any], raw: bytes, before: int | None) -> list[byte
     return [json.dumps({"refusal": [reason, detail]}).encode()]
 
 
-def _limit(most_bytes: int, seconds: int, before: int | None) -> None:
+def _limit(max_bytes: int, seconds: int, used_bytes: int | None) -> None:
     """Bound the memory and processor time of the next file, on top of the present use.
 
     An inherited hard limit is the ceiling: it can only be lowered.
@@ -173,11 +173,11 @@ def _limit(most_bytes: int, seconds: int, before: int | None) -> None:
     if resource is None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
-    wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + seconds}
-    if before is not None:
-        wanted[resource.RLIMIT_AS] = before + most_bytes
+    limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + seconds}
+    if used_bytes is not None:
+        limits[resource.RLIMIT_AS] = used_bytes + max_bytes
     try:
-        for limit, value in wanted.items():
+        for limit, value in limits.items():
             ceiling = resource.getrlimit(limit)[1]
             is_free = ceiling == resource.RLIM_INFINITY
             resource.setrlimit(limit, (value if is_free else min(value, ceiling), ceiling))

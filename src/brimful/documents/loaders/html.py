@@ -86,8 +86,8 @@ def write_page(page: Page, *, max_bytes: int, canon: Canon | None = None) -> Can
     blocks = page.blocks
     if page.title and not any(text.startswith("# ") for text, _, label in blocks if label):
         blocks = [(f"# {page.title}", False, page.title), *blocks]
-    for at, (text, tight, label) in enumerate(blocks):
-        if at:
+    for index, (text, tight, label) in enumerate(blocks):
+        if index:
             canon.add("\n" if tight else "\n\n")
         if label:
             canon.label(label)
@@ -112,26 +112,26 @@ def read_page(text: str, *, max_chars: int | None = None) -> Page:
 
 
 def _write(text: str, writer: _Writer) -> Page:
-    at = 0
-    while (tag := _TAG.search(text, at)) is not None:
-        writer.text(text[at : tag.start()])
-        at = tag.end()
+    position = 0
+    while (tag := _TAG.search(text, position)) is not None:
+        writer.text(text[position : tag.start()])
+        position = tag.end()
         if tag["name"] is None or tag["end"] == "":
             continue
         name = tag["name"].lower()
         if not tag["close"] and name in _RAW:
-            end = re.compile(rf"</{name}(?=[\s/>])[^>]*>?|\Z", re.IGNORECASE).search(text, at)
+            end = re.compile(rf"</{name}(?=[\s/>])[^>]*>?|\Z", re.IGNORECASE).search(text, position)
             assert end is not None
             if name == "title" and writer.page.title is None:
-                writer.page.title = " ".join(unescape(text[at : end.start()]).split()) or None
+                writer.page.title = " ".join(unescape(text[position : end.start()]).split()) or None
             elif name in ("xmp", "plaintext", "textarea"):
-                writer.text(text[at : end.start()])
-            at = end.end()
+                writer.text(text[position : end.start()])
+            position = end.end()
         elif tag["close"]:
             writer.close(name)
         else:
             writer.open(name, tag["attributes"])
-    writer.text(text[at:])
+    writer.text(text[position:])
     return writer.finish()
 
 
@@ -277,10 +277,10 @@ class _Writer:
             self.in_link = False
         else:
             self.close_block(name)
-        for at, region in enumerate(self.regions):
+        for index, region in enumerate(self.regions):
             region.depth -= region.name == name
             if not region.depth:
-                del self.regions[at:]
+                del self.regions[index:]
                 self.close_region(region)
                 return
 
@@ -335,13 +335,13 @@ class _Writer:
     def drop_bars(self) -> None:
         """Drop short bars before the first heading and at the end of the page."""
         blocks = self.page.blocks
-        heading = next((at for at, (_, _, label) in enumerate(blocks) if label), 0)
+        heading = next((index for index, (_, _, label) in enumerate(blocks) if label), 0)
         end, dropped = len(blocks), set[int]()
         for start, stop in reversed(self.bars):
             if stop == end or stop <= heading:
                 dropped.update(range(start, stop))
                 end = start if stop == end else end
-        self.page.blocks = [block for at, block in enumerate(blocks) if at not in dropped]
+        self.page.blocks = [block for index, block in enumerate(blocks) if index not in dropped]
 
     def close_table(self) -> None:
         """Rows, if every cell is one line; a table that lays out a page gives its cells one after the other."""
@@ -364,7 +364,7 @@ class _Writer:
         self.inline.clear()
         if self.pre:
             if inline.strip():
-                self.put(fenced(inline.strip("\n").replace("\0", "")).rstrip("\n"), None)
+                self.append(fenced(inline.strip("\n").replace("\0", "")).rstrip("\n"), None)
             return
         lines = [" ".join(line.split()) for line in inline.split("\0")]
         text = "\n".join(line for line in lines if line)
@@ -376,18 +376,18 @@ class _Writer:
             text = " ".join(text.split("\n"))
             label = f"#{self.anchor}" if self.anchor else text
             self.anchor = None
-            self.put(f"{'#' * self.heading} {text}", label)
+            self.append(f"{'#' * self.heading} {text}", label)
         else:
-            self.put(text, None)
+            self.append(text, None)
 
-    def put(self, text: str, label: str | None) -> None:
+    def append(self, text: str, label: str | None) -> None:
         depth = min(len(self.lists), _DEEPEST)
         item = self.marker is not None
         if depth or item:
             indent = "  " * max(depth - 1, 0)
             first = indent + (self.marker or "  ")
-            rest = indent + " " * len(self.marker or "  ")
-            text = first + text.replace("\n", "\n" + rest)
+            hanging = indent + " " * len(self.marker or "  ")
+            text = first + text.replace("\n", "\n" + hanging)
             self.marker = None
         if self.quotes:
             text = re.sub("^", "> " * min(self.quotes, _DEEPEST), text, flags=re.MULTILINE)
@@ -415,11 +415,11 @@ def _navigation_kind(name: str, attributes: str, *, around_main: bool) -> str | 
         return None
     names = f"{attribute(attributes, 'class') or ''} {attribute(attributes, 'id') or ''}".lower()
     if name == "a":
-        return "sign" if any(each in _LINK_SIGNS for each in names.split()) else None
-    found = _NAMES.search(names)
-    if found is None:
+        return "sign" if any(name in _LINK_SIGNS for name in names.split()) else None
+    match = _NAMES.search(names)
+    if match is None:
         return None
-    return "side" if found["side"] and not around_main else "bar"
+    return "side" if match["side"] and not around_main else "bar"
 
 
 def tags_in(text: str) -> Iterator[tuple[str, str]]:
@@ -433,7 +433,7 @@ def attribute(attributes: str, wanted: str) -> str | None:
     """The value of an attribute; None for one that is missing or empty."""
     if wanted not in attributes.lower():
         return None
-    for found in _ATTRIBUTE.finditer(attributes):
-        if found[1].lower() == wanted and found.end() > found.end(1):
-            return unescape(found[2] or found[3] or found[4] or "") or None
+    for match in _ATTRIBUTE.finditer(attributes):
+        if match[1].lower() == wanted and match.end() > match.end(1):
+            return unescape(match[2] or match[3] or match[4] or "") or None
     return None

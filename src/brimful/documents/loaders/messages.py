@@ -202,23 +202,23 @@ def load_chat(chat: _Conversation, rule: str, settings: SourceSettings, path: st
 def _elements(text: str) -> Iterator[_Json]:
     """The elements of the outer list (or the one outer object), each parsed when asked for."""
     decoder = json.JSONDecoder()
-    at = _skip(text, 0)
-    if not text.startswith("[", at):
-        element, at = decoder.raw_decode(text, at)
-        if text[at:].strip():
+    position = _skip(text, 0)
+    if not text.startswith("[", position):
+        element, position = decoder.raw_decode(text, position)
+        if text[position:].strip():
             raise ValueError("more than one value")
         yield element
         return
-    at = _skip(text, at + 1)
-    while not text.startswith("]", at):
-        element, at = decoder.raw_decode(text, at)
+    position = _skip(text, position + 1)
+    while not text.startswith("]", position):
+        element, position = decoder.raw_decode(text, position)
         yield element
-        at = _skip(text, at)
+        position = _skip(text, position)
 
 
-def _skip(text: str, at: int) -> int:
-    blank = _BLANK.match(text, at)
-    return blank.end() if blank else at
+def _skip(text: str, position: int) -> int:
+    blank = _BLANK.match(text, position)
+    return blank.end() if blank else position
 
 
 def _conversation(element: _Json) -> _Conversation:
@@ -239,13 +239,13 @@ def _branch(element: dict[str, _Json]) -> Iterator[ChatMessage]:
     """The branch of a ChatGPT conversation that was open last; every edit is kept as a branch."""
     mapping = element["mapping"]
     assert isinstance(mapping, dict)
-    at = element.get("current_node")
-    if not isinstance(at, str) or at not in mapping:
-        at = next((key for key in reversed(mapping) if not _field(mapping[key], "children")), None)
+    node_id = element.get("current_node")
+    if not isinstance(node_id, str) or node_id not in mapping:
+        node_id = next((key for key in reversed(mapping) if not _field(mapping[key], "children")), None)
     branch: dict[str, _Json] = {}
-    while isinstance(at, str) and at in mapping and at not in branch:
-        branch[at] = mapping[at]
-        at = _field(mapping[at], "parent")
+    while isinstance(node_id, str) and node_id in mapping and node_id not in branch:
+        branch[node_id] = mapping[node_id]
+        node_id = _field(mapping[node_id], "parent")
     for node in reversed(branch.values()):
         message = _field(node, "message")
         hidden = _field(_field(message, "metadata"), "is_visually_hidden_from_conversation")
