@@ -8,6 +8,7 @@ the columns of the segment with its row. Compiled loops and merges get nothing e
 from __future__ import annotations
 
 import json
+import mmap
 import struct
 import sys
 import zlib
@@ -202,6 +203,13 @@ def read_cuts(packed: bytes, row: SegmentRow) -> Cuts:
         f"a unit or section of segment {row.number} begins outside of it",
     )
     return cuts.astype(np.uint32)
+
+
+def check_cuts(content: bytes | mmap.mmap, *columns: Numbers) -> None:
+    """Raise where a document is cut inside a character."""
+    codes = np.frombuffer(content, np.uint8)
+    is_inside = any(((codes[cuts[:-1]] & 0xC0) == 0x80).any() for cuts in columns)
+    check(not is_inside, "a unit or section begins inside a character")
 
 
 def read_heads(raw: bytes, row: SegmentRow) -> Heads:

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self, cast
 
 import numpy as np
+from blake3 import blake3
 
 from brimful.documents.documents import Document, Hit
 from brimful.index.segments import Numbers
 from brimful.outline.cuts import LARGEST
 from brimful.outline.outlines import KnownOutline, Outline, outline
 from brimful.store.caching import ByteCache
+from brimful.store.columns import check, check_cuts
 from brimful.store.rows import Row
 from brimful.store.snapshot import StoredSnapshot
 from brimful.text.spans import Span, merge_spans
@@ -80,6 +82,7 @@ class PartlyRead(Document):
                 _cuts((column(self._number, span.start, span.end) for span in self._bytes.spans), len(self))
                 for column in (self._snapshot.units, self._snapshot.sections)
             )
+            check_cuts(self._bytes, units, sections)
             self._cuts_read = Outline(self.kind, self.language, len(self), units, sections, header=self._header)
         return self._cuts_read
 
@@ -270,9 +273,11 @@ def _row(snapshot: StoredSnapshot, path: str) -> Row:
 
 def _read(snapshot: StoredSnapshot, row: Row, *, as_stored: bool) -> Document:
     content = snapshot.read(row.number, 0, row.length)
+    check(blake3(content).digest() == row.content_hash, f"the text of {row.path!r:.200} is not what was added")
     stored = None
     if as_stored and row.kind != "data":
         cuts = snapshot.units(row.number), snapshot.sections(row.number)
+        check_cuts(content, *cuts)
         heads = snapshot.heads(row.number) if row.length > LARGEST else None
         stored = KnownOutline(content, *cuts, kind=row.kind, language=row.language, path=row.path, heads=heads)
     return Document(row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=stored)
