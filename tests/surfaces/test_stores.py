@@ -67,6 +67,9 @@ def test_which_files_are_read_is_said_with_the_question(brimful, own):
     assert paths("tea", "--exclude", "*.py") == {"own/tea.md"}
     assert paths("giraffe") == set()
     assert paths("giraffe", "--allow", "hidden") == {"own/.hidden.md"}
+    brimful("add", own, "--store", own / "s.db")
+    refused = brimful("context", "tea", "--store", own / "s.db", "--include", "*.py")
+    assert (refused.code, "name the path too" in refused.err) == (2, True)
 
 
 def test_a_store_in_the_place_of_a_path_is_named_with_its_option(brimful, own, tmp_path):

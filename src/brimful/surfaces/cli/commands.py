@@ -64,7 +64,8 @@ def context(
     if question == STDIN in paths:
         raise InputError("the question and a source can't both be read from standard input; give one of them otherwise")
     chosen = replace(chosen, question=question_text(question))
-    corpus = asked_corpus(store, paths, _source_settings(allow, include, exclude))
+    chooses_files = bool(allow or include or exclude)
+    corpus = asked_corpus(store, paths, _source_settings(allow, include, exclude) if chooses_files else None)
     with corpus.engine as engine:
         answer = engine.context(chosen)
         if receipt is not None:

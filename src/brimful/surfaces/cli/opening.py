@@ -50,6 +50,8 @@ def asked_corpus(store: str | None, paths: Sequence[str], settings: SourceSettin
     if paths:
         return filled(store, paths, adding=False, settings=settings)
     if store or nearest_store():
+        if settings is not None:
+            raise InputError("--allow, --include and --exclude choose files of a path; name the path too")
         return OpenCorpus(open_store(store_to_ask(store)))
     here = Path.cwd().resolve()
     if Path.home().resolve().is_relative_to(here):
