@@ -26,7 +26,7 @@ test: $(STAMP) lint types  ## Set everything up and pass every test (what CI run
 
 ONLY ?=
 
-test-faults: $(STAMP)  ## The store under kills, power cuts, damages, many processes and files, a line of 1 GB (hours; goes on where it ended; ONLY=kills)
+test-faults: $(STAMP)  ## The store under kills, power cuts, damages, many processes and files, a line of 1 GB, compiled loops under sanitizers (hours; goes on where it ended; ONLY=kills)
 	@$(BIN)/python scripts/faults.py $(ONLY)
 
 FUZZ_SECONDS ?= 20

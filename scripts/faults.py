@@ -26,7 +26,7 @@ _COUNT = re.compile(r"(\d+) (passed|failed|error|errors|skipped)\b")
 
 
 class Slice(NamedTuple):
-    """Some tests, and the numbers that make them long."""
+    """Some tests, or a script that runs tests, and the numbers that make them long."""
 
     name: str
     says: str
@@ -74,6 +74,12 @@ SLICES = (
     Slice("writers", "40 rounds of processes that write at once", ("tests/store/test_writers.py",), {"WRITERS": 40}),
     Slice("files", "200,000 files", ("tests/store/test_odd_input.py",), {"FILES": 200_000}),
     Slice("line", "a line of 1 GB", ("tests/ingest/test_streaming.py",), {"LINE_MEGABYTES": 1_000}),
+    Slice(
+        "native",
+        "two minutes of generated input for the compiled loops, under sanitizers",
+        ("scripts/fuzz_kernels.py", "--examples", "150"),
+        {},
+    ),
 )
 
 
@@ -108,7 +114,8 @@ def run(one: Slice, now: str) -> bool:
     """Run a slice, show its progress, keep what it came to."""
     print(f"{one.name}: {one.says}", flush=True)
     numbers = {f"BRIMFUL_{name}": str(value) for name, value in one.numbers.items()}
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *one.tests]
+    pytest = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider")
+    command = [sys.executable, *(() if one.tests[0].startswith("scripts/") else pytest), *one.tests]
     began, lines = time.monotonic(), []
     with subprocess.Popen(command, cwd=ROOT, env={**os.environ, **numbers}, stdout=subprocess.PIPE, text=True) as tests:
         assert tests.stdout is not None

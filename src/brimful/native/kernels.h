@@ -102,7 +102,6 @@ int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, int64_t c
                     uint64_t *keys, int64_t *firsts, int64_t *rows, uint8_t *out, int64_t *size);
 void find_names(const uint8_t *lines, const int32_t *bounds, int64_t count, const uint8_t *wanted,
                 const int32_t *wanted_bounds, int64_t many, int64_t *rows, uint8_t *known);
-int64_t letter_lines(const uint8_t *text, int64_t size, int64_t least, uint8_t *out);
 
 /* words.c */
 int64_t find_terms(const uint8_t *text, const uint8_t *classes, int64_t size, int64_t most, int32_t *starts,

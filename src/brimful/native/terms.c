@@ -421,25 +421,3 @@ void find_names(const uint8_t *lines, const int32_t *bounds, int64_t count, cons
                      !memcmp(lines + bounds[low], name, (size_t)length);
     }
 }
-
-/* The lines of a text that have so many bytes at least, all of them letters of ASCII or beyond it, a newline behind each.
- * `out` has room for the text and a newline; returns how many bytes were written. */
-int64_t letter_lines(const uint8_t *text, int64_t size, int64_t least, uint8_t *out)
-{
-    enum { OTHER = 1, NEWLINE = 2 };
-    uint8_t kinds[256];
-    int64_t written = 0;
-    for (int code = 0; code < 256; code++)
-        kinds[code] = code == '\n' ? NEWLINE : code < 0x80 && (uint8_t)((code | 0x20) - 'a') >= 26 ? OTHER : 0;
-    for (int64_t start = 0, end; start < size; start = end + 1) {
-        uint8_t found = 0;
-        for (end = start; end < size && kinds[text[end]] < NEWLINE; end++)
-            found |= kinds[text[end]];
-        if (found || end - start < least)
-            continue;
-        memcpy(out + written, text + start, (size_t)(end - start));
-        written += end - start;
-        out[written++] = '\n';
-    }
-    return written;
-}

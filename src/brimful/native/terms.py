@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -277,9 +278,7 @@ def letter_lines(text: bytes, *, least: int) -> bytes:
     >>> letter_lines(b"tea\\nv2\\npot", least=3)
     b'tea\\npot\\n'
     """
-    out = np.empty(len(text) + 1, np.uint8)
-    size = library().letter_lines(text, len(text), least, pointer(out))
-    return out[:size].tobytes()
+    return b"".join(re.findall(rb"(?m)^[A-Za-z\x80-\xff]{%d,}\n" % least, text + b"\n"))
 
 
 def _check_strings(padded: bytes, starts: Places, lengths: Places) -> None:
