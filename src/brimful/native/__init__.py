@@ -99,12 +99,12 @@ def cores() -> int:
 
 
 def numbers_of(values: _Array) -> Numbers:
-    """As the kernels read numbers: of eight bytes, one after the other."""
+    """An array as neighbouring numbers of eight bytes."""
     return np.ascontiguousarray(values, np.int64)
 
 
 def places_of(values: _Array) -> Places:
-    """As the kernels read places in a text: of four bytes, one after the other."""
+    """An array as neighbouring numbers of four bytes: places in a text."""
     return np.ascontiguousarray(values, np.int32)
 
 
@@ -141,5 +141,5 @@ def struct(kind: str, **fields: Field) -> Pointer:
 
 
 def null() -> Pointer:
-    """What a kernel takes where there is no array."""
+    """No array, for a kernel that allows it."""
     return kernels().types.NULL

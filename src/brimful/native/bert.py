@@ -17,7 +17,7 @@ from brimful.native import kernels, library, pointer, pointers, struct
 Floats = NDArray[np.float32]
 
 PATHS = ("plain", "avx2", "vnni")
-"""Which instructions multiply, the slowest first; every one gives the same bits."""
+"""Which instructions multiply, the slowest first; all give equal bits."""
 
 TABLES = ("position", "token_type")
 _HEADS = ("attention.self.query", "attention.self.key", "attention.self.value")
@@ -40,7 +40,7 @@ def best_path() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """What has to be known of a model beside its weights."""
+    """The shape of a model, without its weights."""
 
     count: int
     heads: int
@@ -115,7 +115,7 @@ class Encoder:
         return room
 
     def _numbers(self) -> dict[str, object]:
-        """What the kernel has to know of the model beside its tensors."""
+        """The numbers of the model that a kernel needs."""
         reach = min(isqrt(_MOST_SCORE // (self.width // self._layers.heads)), _MOST_REACH)
         sizes = {"layers": self._layers.count, "width": self.width, "heads": self._layers.heads, "inner": self.inner}
         rest = {"is_first": self._layers.is_first, "path": self._path, "epsilon": self._epsilon}

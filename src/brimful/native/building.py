@@ -53,24 +53,24 @@ def suffix_for(target: str | None = None) -> str:
 
 
 def shipped() -> Path:
-    """Where a wheel has its library."""
+    """The path of the library in a wheel."""
     return FOLDER / f"kernels{suffix_for()}"
 
 
 def beside_source() -> Path:
-    """Where a checkout keeps the library of its present source."""
+    """The path of the library of a checkout, named by a hash of its source."""
     import sysconfig  # what only building needs is imported here and below: every start loads this module
 
     return FOLDER / "built" / f"{sysconfig.get_platform()}-{digest()}{suffix_for()}"
 
 
 def declarations_beside(library: Path) -> Path:
-    """Where the types of a library's functions are: what cffi made of `kernels.h`, since to read C takes it 0.06 s."""
+    """The path of what cffi made of `kernels.h` for a library: to read C at each start takes it 0.06 s."""
     return library.with_suffix(".cffi")
 
 
 def remove_older(library: Path) -> None:
-    """Remove what earlier source left beside a library of a checkout.
+    """Remove the libraries of earlier source from a checkout.
 
     Other processes may have such a library open, or remove it too: what can't be removed stays until the next time.
     """
@@ -93,9 +93,9 @@ def compilers() -> list[list[str]]:
     import shutil
 
     named = shlex.split(os.environ.get("CC", ""))
-    found = [named] if named and shutil.which(named[0]) else []
-    found += [[path] for name in _COMPILERS if (path := shutil.which(name))]
-    return found + ([_zig()] if importlib.util.find_spec("ziglang") else [])
+    commands = [named] if named and shutil.which(named[0]) else []
+    commands += [[path] for name in _COMPILERS if (path := shutil.which(name))]
+    return commands + ([_zig()] if importlib.util.find_spec("ziglang") else [])
 
 
 def _zig() -> list[str]:
@@ -110,35 +110,35 @@ def build(library: Path, *, target: str | None = None, flags: Sequence[str] = ()
     if not commands:
         raise OSError(f"there is no C compiler (cc, gcc, clang, $CC); install one, or: pip install '{ZIG}'")
     library.parent.mkdir(parents=True, exist_ok=True)
-    said = []
+    problems = []
     for command in commands:
         problem = _compiled(command, library, flags, is_windows=suffix_for(target) == ".dll")
         if problem is None:
             return
-        said.append(f"{shlex.join(command)}: {problem}")
-    raise OSError(f"the kernels could not be compiled; {'; '.join(said)}; install another compiler, or {ZIG}")
+        problems.append(f"{shlex.join(command)}: {problem}")
+    raise OSError(f"the kernels could not be compiled; {'; '.join(problems)}; install another compiler, or {ZIG}")
 
 
 def _compiled(command: Sequence[str], library: Path, flags: Sequence[str], *, is_windows: bool) -> str | None:
-    """Compile into place at once, whoever else does the same; returns what went wrong."""
+    """Compile and replace the library in one step; return what went wrong."""
     import subprocess
     import tempfile
 
     sources = sorted(map(str, FOLDER.glob("*.c")))
     position = () if is_windows else ("-fPIC",)
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=".") as folder:
-        made = Path(folder, library.name)
-        line = [*command, *_FLAGS, *position, f'-DBRIMFUL_SOURCE="{digest()}"', *flags, "-o", str(made), *sources]
+        fresh = Path(folder, library.name)
+        line = [*command, *_FLAGS, *position, f'-DBRIMFUL_SOURCE="{digest()}"', *flags, "-o", str(fresh), *sources]
         try:
-            done = subprocess.run(line, capture_output=True, text=True, check=False)  # noqa: S603 - a compiler
+            compiler = subprocess.run(line, capture_output=True, text=True, check=False)  # noqa: S603 - a compiler
         except OSError as error:
             return f"{error}"
-        if done.returncode or not made.is_file():
-            return (done.stderr.strip() or f"exit code {done.returncode}")[:500]
-        declarations = declarations_beside(made)
+        if compiler.returncode or not fresh.is_file():
+            return (compiler.stderr.strip() or f"exit code {compiler.returncode}")[:500]
+        declarations = declarations_beside(fresh)
         _declare(declarations)
         os.replace(declarations, declarations_beside(library))  # noqa: PTH105 - over what another process put there
-        os.replace(made, library)  # noqa: PTH105
+        os.replace(fresh, library)  # noqa: PTH105
     return None
 
 

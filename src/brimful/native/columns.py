@@ -55,7 +55,7 @@ def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers
 class Columns:
     """Columns of places or rows, one for each segment, as a kernel takes them (`struct`).
 
-    `sizes` is how many numbers each has, `total` how many all of them have. A place on the axis of a segment takes four
+    `sizes` counts the numbers of each column, `total` those of all columns. A place on the axis of a segment takes four
     bytes: indexing has no more for it, and merging makes no longer axis.
     """
 
@@ -77,14 +77,13 @@ class Columns:
 
     @classmethod
     def cut(cls, values: Places, sizes: Numbers) -> Columns:
-        """Numbers that lie one after the other as columns of so many each.
+        """Cut one array of numbers into columns of these sizes.
 
         >>> [column.tolist() for column in Columns.cut(np.array([5, 7, 9]), np.array([2, 0, 1]))]
         [[5, 7], [], [9]]
         """
-        values, each = places_of(values), sizes.tolist()
-        bounds = [0, *accumulate(each)]
-        if min(each, default=0) < 0 or bounds[-1] > len(values):
+        values, bounds = places_of(values), [0, *accumulate(sizes.tolist())]
+        if min(sizes.tolist(), default=0) < 0 or bounds[-1] > len(values):
             raise ValueError("columns must lie inside of their numbers")
         return cls(values[first:last] for first, last in pairwise(bounds))
 
@@ -92,8 +91,8 @@ class Columns:
 class OpenPages:
     """Pages of several segments, of which each would have the same names; a segment may have none.
 
-    A page is its names, sorted, a newline before the first and behind each; how many numbers the column of each has;
-    and these columns, packed.
+    A page has its sorted names, with a newline before the first and after each; the size of the column of each; and the
+    packed columns.
 
     >>> content = pack_numbers(np.array([2, 1])) + pack_columns(np.array([5, 900, 7]), np.array([0, 2, 3]))[0]
     >>> pages = OpenPages([PackedPage(b"\\ncup\\ntea\\n", content, (0, 2, len(content))), None])
@@ -110,15 +109,15 @@ class OpenPages:
 
     @property
     def nbytes(self) -> int:
-        """What the pages take in memory."""
+        """The memory of all pages, in bytes."""
         return sum(page.nbytes for page in self._kept if page is not None)
 
     def counts(self, name: bytes) -> Numbers:
-        """How many numbers each has for a name."""
+        """The size of a name's column in each page."""
         return self._find(name)[1]
 
     def of(self, name: bytes) -> Columns:
-        """The numbers that each has for a name."""
+        """The column of a name in each page."""
         before, counts, total = self._find(name)
         values = np.empty(total, np.int32)
         made = library().unpack_in_pages(self.struct, self._count, *pointers(before, counts, values))
@@ -127,16 +126,16 @@ class OpenPages:
         return Columns.cut(values, counts)
 
     def beginning(self, prefix: bytes) -> list[bytes]:
-        """The names that begin so, page after page."""
+        """The names with a prefix, page after page."""
         bounds = self._beginning(prefix).tolist()
         texts = [page.names[first + 1 : last] for page, (first, last) in zip(self._kept, bounds, strict=True) if page]
         joined = b"\n".join(filter(None, texts))
         return joined.split(b"\n") if joined else []
 
     def near(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:
-        """Names that begin so and may have so many letters, or that many more or less.
+        """Names with a prefix that may have this number of letters, or up to `longer` more or fewer.
 
-        Of names that are not in letters of ASCII, only those with an apostrophe or beyond ASCII.
+        Names with other signs than letters are left out, unless they have an apostrophe or letters beyond ASCII.
         """
         least, most = letters - longer, letters + longer
         names = [name for name in self.beginning(prefix) if len(name) >= least]
@@ -145,13 +144,13 @@ class OpenPages:
         return plain + others
 
     def _beginning(self, prefix: bytes) -> Numbers:
-        """Between which newlines of each page the names stand that begin so."""
+        """The newlines of each page before the first and after the last name with a prefix."""
         bounds = np.empty((self._count, 2), np.int64)
         library().find_beginnings(self.struct, self._count, prefix, len(prefix), pointer(bounds))
         return bounds
 
     def _find(self, name: bytes) -> tuple[Numbers, Numbers, int]:
-        """How many numbers stand before those of a name in each, how many it has, and how many that are."""
+        """Of each page the numbers before the column of a name, and its size; and the sum of these sizes."""
         before, counts = np.empty((2, self._count), np.int64)
         total = library().find_in_pages(self.struct, self._count, name, len(name), pointer(before), pointer(counts))
         if total < 0:
@@ -162,8 +161,8 @@ class OpenPages:
 class PackedPage:
     """One of `OpenPages`: memory that a kernel reads, checked.
 
-    Of the bytes of `content` those from the first to the second of `parts` are the packed counts of the names'
-    columns, and those from there to the third the packed columns.
+    `parts` are three offsets in `content`: packed sizes of columns lie between the first two, packed columns between
+    the last two.
     """
 
     __slots__ = ("_content", "fields", "names", "nbytes")
@@ -171,7 +170,7 @@ class PackedPage:
     def __init__(self, names: bytes, content: bytes, parts: tuple[int, int, int]) -> None:
         first, middle, last = parts
         if names[:1] != b"\n" or names[-1:] != b"\n":
-            raise ValueError("a newline must stand before the first name and behind each")
+            raise ValueError("a newline must stand before the first name and after each")
         if not 0 <= first <= middle <= last <= len(content):
             raise ValueError("the parts of a page must lie inside of it")
         self.names, self.nbytes = names, len(names) + len(content)
@@ -188,11 +187,11 @@ def unite(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     >>> unite([np.array([5, 1]), np.array([2, 5])]).tolist()
     [1, 2, 5]
     """
-    whole = np.concatenate(columns) if len(columns) else np.zeros(0, np.int64)
-    whole.sort(kind="stable")
-    keep = np.ones(len(whole), np.bool_)
-    np.not_equal(whole[1:], whole[:-1], out=keep[1:])
-    return whole[keep]
+    values = np.concatenate(columns) if len(columns) else np.zeros(0, np.int64)
+    values.sort(kind="stable")
+    is_new = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=is_new[1:])
+    return values[is_new]
 
 
 def unite_all(groups: Sequence[Columns]) -> Columns:
@@ -222,11 +221,11 @@ def leave_out(columns: Columns, others: Sequence[Columns]) -> Columns:
     if not others:
         return columns
     parts = zip(columns, *others, strict=True)
-    return Columns(column[~np.isin(column, np.concatenate(rest))] for column, *rest in parts)
+    return Columns(column[~np.isin(column, np.concatenate(subtracted))] for column, *subtracted in parts)
 
 
 class _PlacedUnits(NamedTuple):
-    """Where some units lie: a number for each."""
+    """Places of units: a number for each."""
 
     extents: Numbers
     starts: Numbers  # on the axis of its segment
@@ -240,7 +239,7 @@ class _PlacedUnits(NamedTuple):
 class UnitGrid:
     """The units of all segments, numbered one after the other, in extents that follow each other.
 
-    Of each extent: its first unit, the one behind its last, where it ends on its axis, what leads from there into its
+    Of each extent: its first unit, the one after its last, where it ends on its axis, the shift from there into its
     document, and its row. Of each segment where its units begin, as numbers of four or eight bytes.
 
     >>> grid = UnitGrid([[0, 2], [2, 3], [9, 30], [100, -20], [7, 8]], [np.array([0, 5, 20], np.uint32)])
@@ -254,15 +253,15 @@ class UnitGrid:
     def __init__(
         self, extents: Sequence[NDArray[Any] | Sequence[int]], starts: Sequence[NDArray[np.int64] | NDArray[np.uint32]]
     ) -> None:
-        firsts, behind, ends, shifts, owners = (numbers_of(np.asarray(column)) for column in extents)
+        firsts, nexts, ends, shifts, owners = (numbers_of(np.asarray(column)) for column in extents)
         sizes = np.array([len(column) for column in starts], np.int64)
         begins, edges = np.cumsum(sizes) - sizes, np.append(firsts, sizes.sum())
-        if len({len(firsts), len(behind), len(ends), len(shifts), len(owners)}) > 1:
+        if len({len(firsts), len(nexts), len(ends), len(shifts), len(owners)}) > 1:
             raise ValueError("every extent needs its units, its end, its shift and its row")
         if (
             edges[0] != 0
-            or (edges[1:] != behind).any()
-            or (behind <= firsts).any()
+            or (edges[1:] != nexts).any()
+            or (nexts <= firsts).any()
             or (np.append(firsts, -1)[firsts.searchsorted(begins)] != begins).any()
         ):
             raise ValueError("extents must follow each other, each with units of one segment")
@@ -273,7 +272,7 @@ class UnitGrid:
         return int(self._edges[-1])
 
     def placed(self, units: Numbers) -> _PlacedUnits:
-        """Where some units lie, in any order."""
+        """The places of units, in any order."""
         at, extents, starts = np.arange(len(units)), self._extents_of(units), self._starts_of(units)
         is_last = units + 1 == self._edges[extents + 1]
         ends = np.empty_like(starts)
@@ -287,7 +286,7 @@ class UnitGrid:
         )
 
     def between(self, lows: Numbers, highs: Numbers, *, reach: int) -> Numbers:
-        """The units from each low to its high one, ascending, and so many more on both sides, within their extents."""
+        """Ascending units from each low to its high one, and `reach` more on both sides within their extents."""
         if len(lows) != len(highs) or reach < 0:
             raise ValueError("every first unit needs a last one, and a reach from 0 on")
         lows = np.maximum(lows - reach, self._edges[self._extents_of(lows)])
@@ -302,7 +301,7 @@ class UnitGrid:
         return self._edges.searchsorted(units, side="right") - 1
 
     def _starts_of(self, units: Numbers) -> Numbers:
-        """Where units begin on the axis of their segment."""
+        """Starts of units on the axis of their segment."""
         starts, segments = np.empty(len(units), np.int64), self.begins.searchsorted(units, side="right") - 1
         for segment in np.unique(segments).tolist():
             at = segments == segment
@@ -311,7 +310,7 @@ class UnitGrid:
 
 
 class HeadingTree:
-    """The headings of a segment, where they stand and which one each is under: their number for none.
+    """The headings of a segment: their places, and the parent of each (the number of headings for none).
 
     Ends ascend, as starts do; the extents of the segment begin at `bases`.
     """
@@ -324,12 +323,12 @@ class HeadingTree:
         self.starts, self.ends, self.parents, self._bases = starts, ends, parents, bases
 
     def at(self, places: Numbers) -> Numbers:
-        """The heading that each place stands in, -1 for none."""
+        """The heading around each place, -1 for none."""
         last = self.starts.searchsorted(places, side="right") - 1
         return np.where((last >= 0) & (places < self.ends[last]), last, -1)
 
     def above(self, begins: Numbers, ends: Numbers) -> Numbers:
-        """The heading that each of some stretches stands under; a heading that begins in one stands over it no more."""
+        """The heading above each stretch; a heading that begins in a stretch counts with its parent."""
         count = len(self.starts)
         base = self._bases[self._bases.searchsorted(begins, side="right") - 1]
         lowest = self.ends.searchsorted(begins, side="right") - 1
@@ -340,7 +339,7 @@ class HeadingTree:
 
 
 class CountedRows:
-    """How much counts for each of so many rows: for those of the extents in which positions stand.
+    """Sums of weights by row: each position counts for the row of its extent.
 
     Extents begin at `bases`, segment by segment, and belong to `rows`, which are below the number of rows.
 
@@ -356,7 +355,7 @@ class CountedRows:
         self._extents, self.counts = (bases, rows), np.zeros(count, np.int64)
 
     def add(self, positions: Columns, *, weight: int) -> None:
-        """Count so much for every position."""
+        """Add a weight for every position."""
         bases, rows = self._extents
         if len(positions) != len(bases) or weight < 0:
             raise ValueError("every segment needs its positions, and these a weight from 0 on")

@@ -18,7 +18,7 @@ _MILLION = 1_000_000
 
 
 class ChosenUnits(NamedTuple):
-    """The units that a question is asked of, ascending, and where they lie (`UnitGrid.placed`)."""
+    """Ascending units that a question looks at, and their places (`UnitGrid.placed`)."""
 
     units: Numbers
     placed: tuple[Numbers, ...]  # seven columns
@@ -26,7 +26,7 @@ class ChosenUnits(NamedTuple):
 
 
 class CorpusPlaces:
-    """Where everything of a corpus lies that a question is asked of, checked once.
+    """Columns of a corpus that questions look at, checked once.
 
     Extents begin at `bases`, segment by segment, and belong to `rows`; blocks begin at `block_starts`, and have the row
     and the first unit that `block_rows` and `block_firsts` say. `records` says of each row whether it is made of
@@ -82,7 +82,7 @@ class AskedWords:
         return len(self.groups)
 
     def document_counts(self, word: int, *, name: int) -> Numbers:
-        """How much each document has of a word: its positions by their weights, and `name` where it is called so."""
+        """The weight of a word in each document: of its positions, and `name` for each time that the name has it."""
         counted = CountedRows(self.corpus.bases, self.corpus.rows, count=self.corpus.documents)
         for weight, places in self.groups[word]:
             counted.add(places, weight=weight)
@@ -101,7 +101,7 @@ class AskedWords:
         allowed: NDArray[np.bool_] | None,
         reach: int,
     ) -> ChosenUnits:
-        """The units of the best blocks by their words, with so many more on both sides.
+        """The units of the best blocks by their words, with `reach` more on both sides.
 
         `ordered` are the words that are looked at, each with what it adds to a block that has it; `named` the blocks
         that a word without places has. A block counts by these, the best one's being one, and by `document` times what
@@ -134,7 +134,7 @@ class AskedWords:
         return counted.counts > 0
 
     def _best(self, blocks: Numbers, ranks: Numbers, most: int) -> Numbers:
-        """The best so many of some blocks; of equal ones those that come first by path and place."""
+        """The best `most` of some blocks; equal ones by path and place."""
         if most >= len(blocks):
             return blocks
         least = np.partition(ranks, -most)[-most] if most else np.iinfo(np.int64).max
@@ -145,7 +145,7 @@ class AskedWords:
 
 
 class WordsInUnits:
-    """How often words count in some units, and what headings above these add, in thousandths: a row for each word.
+    """Counts of words in units, and what headings above these add, in thousandths: a row for each word.
 
     A word counts `heading` in every unit under a heading that has it.
     """
@@ -177,12 +177,12 @@ class WordsInUnits:
         self.has = self.counts > 0
 
     def defining(self, wanted: Sequence[bool], anywhere: Sequence[bool]) -> Numbers:
-        """Where words may be defined, by the places that count most: those that `wanted` names.
+        """Places that may define one of the `wanted` words: in headings, and for words of `anywhere` everywhere.
 
-        In headings, and of words that `anywhere` names everywhere. Four rows: the word, the place, its unit, and the
-        heading of its segment, -1 for none; the places of a word stand together and ascend in each segment.
+        Four rows: the word, the place, its unit, and the heading of its segment, -1 for none. The places of a word are
+        neighbours and ascend in each segment.
         """
-        words, found = self._words, [np.empty((4, 0), np.int64)]
+        words, columns = self._words, [np.empty((4, 0), np.int64)]
         if not len(wanted) == len(anywhere) == len(words):
             raise ValueError("of every word it must be said whether and where it may be defined")
         for word in [word for word in range(len(words)) if wanted[word] and words.groups[word]]:
@@ -193,10 +193,10 @@ class WordsInUnits:
                     continue
                 inside, units = _inside(places[number], self._starts[first:last], self._ends[first:last])
                 heads = np.full(len(inside), -1) if tree is None else tree.at(inside)
-                kept = np.flatnonzero((heads >= 0) | anywhere[word])
+                chosen = np.flatnonzero((heads >= 0) | anywhere[word])
                 rows = [np.full(len(inside), word), inside, units + first, heads]
-                found.append(np.array(rows, np.int64)[:, kept])
-        return np.concatenate(found, axis=1)
+                columns.append(np.array(rows, np.int64)[:, chosen])
+        return np.concatenate(columns, axis=1)
 
     def scales(
         self,
@@ -211,11 +211,11 @@ class WordsInUnits:
         length: float,
         best: int,
     ) -> ScaledUnits:
-        """What each unit is worth by its words, at two scales and in its document; records stand for themselves.
+        """Scores of units by their words at two scales and in their documents; records count by themselves alone.
 
         Of each scale: what each word is worth there, how far it reaches, how many bytes it has on average. `shares` are
         what the unit, its document and its surroundings count; `covering` what words are worth where the
-        question is covered. So many are the `best`, and those that are worth as much.
+        question is covered. `best` units are picked, and all that are worth as much.
         """
         words, units = self.counts.shape
         if not len(worths) == len(reaches) == len(unit_bytes) == _SCALES or min(reaches) < 0:
@@ -265,8 +265,8 @@ class _HeadingsAbove:
         self._starts, self._ends = tree.starts[heads], tree.ends[heads]
 
     def have(self, groups: Sequence[NDArray[np.int32]]) -> NDArray[np.bool_]:
-        """Whether each unit stands under a heading with any of some positions."""
-        marks = np.zeros(len(self._starts) + 1, np.bool_)  # the last stands for no heading
+        """Whether each unit is under a heading with any of these positions."""
+        marks = np.zeros(len(self._starts) + 1, np.bool_)  # the last is for no heading
         for places in groups:
             marks[:-1] |= places.searchsorted(self._ends) > places.searchsorted(self._starts)
         chains: NDArray[np.bool_] = np.logical_or.reduce(marks[self._chains], axis=0)
@@ -274,7 +274,7 @@ class _HeadingsAbove:
 
 
 def _inside(places: NDArray[np.int32], starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
-    """The positions that lie in some ascending stretches, and in which one each does."""
+    """Positions inside of ascending stretches, and the stretch of each."""
     firsts = places.searchsorted(starts)
     counts = places.searchsorted(ends) - firsts
     shifts = np.repeat(firsts - (np.cumsum(counts) - counts), counts)
@@ -282,7 +282,7 @@ def _inside(places: NDArray[np.int32], starts: Numbers, ends: Numbers) -> tuple[
 
 
 class ScaledUnits(NamedTuple):
-    """What units are worth at each scale, the best one's being one, and all in all."""
+    """Scores of units at each scale, where the best has 1, and in all."""
 
     own: Reals
     near: Reals
@@ -292,7 +292,7 @@ class ScaledUnits(NamedTuple):
 
 
 class Signal(NamedTuple):
-    """What speaks for units beside their words, and how much it counts."""
+    """Another score of units than by their words, and its share."""
 
     values: Reals
     share: float
@@ -300,10 +300,10 @@ class Signal(NamedTuple):
 
 
 class WeighedDocuments:
-    """What documents are worth by BM25, word by word of a question.
+    """Scores of documents by BM25, word by word of a question.
 
-    A document's name counts so many thousandths for each word that it has; `sizes` are those of documents against the
-    others. Of each word is first counted which documents have it, then weighed.
+    A word in a document's name counts `name` thousandths; `sizes` are lengths of documents relative to their mean. Each
+    word is counted first, then weighed.
     """
 
     def __init__(self, words: AskedWords, *, name: int, sizes: Reals, saturation: float, length: float) -> None:
@@ -312,20 +312,20 @@ class WeighedDocuments:
         self._rows = self._counts = np.zeros(0, np.int64)
 
     def count(self, word: int) -> int:
-        """How many documents have a word, which is counted in each of them."""
+        """Count a word in all documents; return how many have it."""
         counts = self._words.document_counts(word, name=self._name)
         self._rows = np.flatnonzero(counts)
         self._counts = counts[self._rows]
         return len(self._rows)
 
     def weigh(self, worth: float) -> None:
-        """Let the word that was counted last be worth so much."""
+        """Add the word that was counted last, with this worth."""
         times, damp = self._counts / 1000.0, 1 - self._length + self._length * self._sizes[self._rows]
         self.scores[self._rows] += worth * (times * (self._saturation + 1) / (times + self._saturation * damp))
 
 
 class _SettledUnits(NamedTuple):
-    """What units and documents are worth with all that speaks for them."""
+    """Scores of units and documents with all signals."""
 
     lexical: Reals
     scores: Numbers  # in millionths
@@ -343,10 +343,10 @@ def settle_units(
     favour: Numbers | None,
     allowed: NDArray[np.bool_] | None,
 ) -> _SettledUnits:
-    """Words and signals added up, times what is `known` of a question.
+    """Add words and signals up, times the share of the question that the corpus has (`known`).
 
-    A document is worth what it is as a whole, and its best unit; `favour` says how many thousandths each counts,
-    `allowed` whether it is shown.
+    A document scores by itself and by its best unit; `favour` is its factor in thousandths, `allowed` whether it may be
+    shown.
     """
     rows = chosen.placed[3]
     for signal in signals:
@@ -354,15 +354,15 @@ def settle_units(
     lexical = lexical * known
     total, best = lexical, np.zeros(words.corpus.documents)
     np.maximum.at(best, rows, lexical)
-    whole = documents + _to_one(best)
+    by_row = documents + _to_one(best)
     if favour is not None:
-        total, whole = total * (favour / 1000.0)[rows], whole * (favour / 1000.0)
-    whole = whole if allowed is None else np.where(allowed, whole, 0.0)
-    return _SettledUnits(lexical, _millionths(total), _millionths(whole))
+        total, by_row = total * (favour / 1000.0)[rows], by_row * (favour / 1000.0)
+    by_row = by_row if allowed is None else np.where(allowed, by_row, 0.0)
+    return _SettledUnits(lexical, _millionths(total), _millionths(by_row))
 
 
 def order_field(chosen: ChosenUnits, scores: Numbers, lexical: Reals) -> tuple[Numbers, ...]:
-    """The units that are worth anything, the best first; equal ones by path and place.
+    """Units with a score above 0, the best first; equal ones by path and place.
 
     Five columns: places among the chosen, units, documents, scores, and what words are worth in millionths.
     """
@@ -379,5 +379,5 @@ def _to_one(scores: Reals) -> Reals:
 
 
 def _millionths(values: NDArray[Any]) -> Numbers:
-    whole: Numbers = np.rint(values * _MILLION).astype(np.int64)
-    return whole
+    millionths: Numbers = np.rint(values * _MILLION).astype(np.int64)
+    return millionths

@@ -54,7 +54,7 @@ class RunSets:
         return number
 
     def are_alike(self, numbers: Sequence[int]) -> list[bool]:
-        """Whether each of some texts shares more than so much of the shorter one's runs with any other."""
+        """Whether each text shares more than `share` of the shorter one's runs with any other."""
         found: list[bool] = self._alike[: self._count][numbers].astype(bool).tolist()
         return found
 
@@ -83,7 +83,7 @@ class RunSets:
         self._note_places()
 
     def _note_places(self) -> None:
-        """Where the kernels find all of it."""
+        """Take the pointers of the present arrays."""
         self._given = (pointer(self._sets), pointer(self._offsets), pointer(self._signs))
         self._alike_at = pointer(self._alike)
         self._overlap = np.zeros(1)
@@ -167,7 +167,7 @@ class SpelledWords:
     def alike(
         self, word: str, masks: Sequence[int], *, trigrams: int, share: tuple[int, int], edits: int
     ) -> list[tuple[int, int, int]]:
-        """The words at most `edits` away that share enough trigrams: where each begins and ends, and its edits.
+        """Words at most `edits` away that share enough trigrams: where each begins and ends, and its edits.
 
         `masks[t]` has the bits on which more than t of the word's trigrams fall.
         """
@@ -197,7 +197,7 @@ class SpelledWords:
 
 
 class Anchors:
-    """Strings that are looked for in many texts, all at once.
+    """Strings that are searched in many texts, all at once.
 
     >>> sorted(Anchors([b"tea", b"pot"]).within(b"a teapot")), Anchors([b"tea"]).within(b"te")
     ([b'pot', b'tea'], set())
@@ -214,7 +214,7 @@ class Anchors:
         self.given = (self._text, pointer(self._bounds), pointer(self._firsts))
 
     def within(self, text: bytes) -> set[bytes]:
-        """Which of them stand in a text."""
+        """The strings that a text has."""
         found = bytearray(len(self._anchors))
         library().find_anchors(text, len(text), *self.given, kernels().types.from_buffer("uint8_t[]", found))
         return set(compress(self._anchors, found))
@@ -240,7 +240,7 @@ def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uin
 
 
 def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:
-    """Runs of at least so many bytes that the table marks, a newline between each two."""
+    """Runs of at least `least` bytes that the table marks, with a newline between them."""
     if len(marks) != 256 or least < 1:
         raise ValueError("long runs need a table of all bytes, and a length of at least 1")
     out = np.empty(len(text) + 1, np.uint8)

@@ -39,7 +39,7 @@ def mask_source(
 
 
 def pair_brackets(code: bytes, turns: bytes) -> tuple[Numbers, NDArray[np.int32], Numbers]:
-    """Where brackets stand, how many are open before each and behind the last, and where those that open are closed.
+    """Places of brackets, the number open before each and after the last, and where each opening one is closed.
 
     -1 stands for one that is not, or that closes itself. `turns` says of every byte whether it opens (1) or closes
     (255).
@@ -86,9 +86,9 @@ def find_surplus(
 
 
 def find_stops(code: bytes, places: Numbers, depths: NDArray[np.int32], *, since: int = 0) -> Numbers:
-    """Where semicolons stand at which no bracket is open that was opened since a place.
+    """Semicolons at which no bracket is open that was opened after `since`.
 
-    Brackets and how many are open before each are those of `pair_brackets`.
+    Brackets and how many are open before each are from `pair_brackets`.
 
     >>> turns = bytes({40: 1, 41: 255}.get(byte, 0) for byte in range(256))
     >>> code = b"a;(b;)c;)d;"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from brimful.native import Pointer
 
 ROOM = bytes(8)
-"""What must stand behind a text of strings: they are read eight bytes at a time."""
+"""What must follow a text of strings: they are read eight bytes at a time."""
 
 EDGE_BYTES = 8
 """Separators that must stand on both sides of the classes of a text, so that every look around stays inside."""
@@ -41,7 +41,7 @@ class Clumps:
 
 
 def multiplier_of(text: bytes) -> int:
-    """What strings are hashed with: odd, and another for every text, so that no text can be made to collide.
+    """An odd factor for the hashes of a text's strings; texts have different ones, so none can be made to collide.
 
     Hashes of all parts of a text tell it as well as the text itself, and take no time.
     """
@@ -49,7 +49,7 @@ def multiplier_of(text: bytes) -> int:
 
 
 def find_clumps(padded: bytes, flags: bytes, *, multiplier: int | None = None) -> Clumps:
-    """The clumps of a text with ROOM behind it; `flags` say of every byte what it may be part of."""
+    """The clumps of a text with ROOM after it; `flags` say of every byte what it may be part of."""
     size = len(padded) - len(ROOM)
     if not 0 <= size < MOST_BYTES or len(flags) != 256:
         raise ValueError(f"a text of {size} bytes can't be looked at in one go")
@@ -69,12 +69,12 @@ def find_clumps(padded: bytes, flags: bytes, *, multiplier: int | None = None) -
 
 
 def _table(bits: int) -> Pointer:
-    """A cleared table of so many places, sixteen bytes each."""
+    """A cleared table of `1 << bits` places."""
     return kernels().types.new("string_slot[]", 1 << bits)
 
 
 def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier: int | None = None) -> Strings:
-    """Number the strings of a text with ROOM behind it; equal ones get one number."""
+    """Number the strings of a text with ROOM after it; equal ones get one number."""
     starts, lengths = places_of(starts), places_of(lengths)
     _check_strings(padded, starts, lengths)
     count = len(starts)
@@ -93,9 +93,9 @@ def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier
 
 
 def find_terms(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[Places, Places]:
-    """Where the terms of a folded text start and how many bytes they have, in order of starts, then of lengths.
+    """Starts and sizes in bytes of the terms of a folded text, ordered by both.
 
-    Of every byte its class, with EDGE_BYTES separators before and behind.
+    Of every byte its class, with EDGE_BYTES separators before and after.
     """
     size = len(text)
     if len(classes) != size + 2 * EDGE_BYTES or size >= MOST_BYTES:
@@ -121,7 +121,7 @@ def find_terms(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[Pla
 
 
 def sort_strings(padded: bytes, starts: Places, lengths: Places) -> Numbers:
-    """Which of some different strings comes first, second, … in bytewise order; none has a NUL or is empty."""
+    """The bytewise order of different strings; none has a NUL or is empty."""
     starts, lengths = places_of(starts), places_of(lengths)
     _check_strings(padded, starts, lengths)
     room, order = kernels().types.new("string_head[]", 2 * len(starts)), np.empty(len(starts), np.int64)
@@ -133,7 +133,7 @@ def sort_strings(padded: bytes, starts: Places, lengths: Places) -> Numbers:
 def join_strings(
     padded: bytes, starts: Places, lengths: Places, *, sign: bytes, order: Numbers | None = None
 ) -> tuple[bytes, Places]:
-    """Strings of a text one after the other, in some order, a sign behind each; where each begins, and the end."""
+    """Join strings of a text in an order, with a sign after each; return also where each begins, and the end."""
     starts, lengths = places_of(starts), places_of(lengths)
     _check_strings(padded, starts, lengths)
     if order is not None:
@@ -151,10 +151,9 @@ def join_strings(
 def place_terms(
     clumps: Clumps, bounds: Places, origins: Places, terms: Places, *, named: int
 ) -> tuple[Numbers, Places]:
-    """Where each of so many terms stands: from `offsets[t]` on in the places are those of term t, ascending.
+    """The places of `named` terms, ascending: term t has those from `offsets[t]` on.
 
-    The different clumps lie one after the other, number i from `bounds[i]` on; in them stand terms, row by row where
-    (`origins`, ascending) and which.
+    Different clumps follow each other, number i from `bounds[i]` on; terms are in them at `origins`, which ascend.
     """
     starts, numbers = places_of(clumps.starts), places_of(clumps.strings.numbers)
     bounds, inside, terms = places_of(bounds), places_of(origins).copy(), places_of(terms)
@@ -180,9 +179,9 @@ def place_terms(
 
 
 def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) -> tuple[Places, Places]:
-    """Occurrences of terms, row by row which and where, and behind one that has a twin its twin, each place of it once.
+    """Occurrences of terms, and after one that has a twin the twin, at each place once.
 
-    The number of each becomes the one that `moved` says; `twins` says of each of those which term its twin is, or -1.
+    Terms are numbered anew by `moved`; `twins` has the twin of each new number, or -1.
 
     >>> both = add_twins(np.array([0, 1]), np.array([3, 9]), np.array([0, 2]), np.array([1, -1, -1]))
     >>> [column.tolist() for column in both]
@@ -199,11 +198,11 @@ def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) ->
         raise ValueError("a twin must be one of the terms")
     is_twin = np.zeros(len(twins), np.uint8)
     is_twin[twins[twins >= 0]] = 1
-    made, places = np.empty(2 * len(numbers), np.int32), np.empty(2 * len(numbers), np.int32)
+    terms, places = np.empty(2 * len(numbers), np.int32), np.empty(2 * len(numbers), np.int32)
     rows = (pointer(numbers), pointer(origins), len(numbers))
-    given = pointers(moved, twins, is_twin, made, places)
+    given = pointers(moved, twins, is_twin, terms, places)
     count = library().add_twins(*rows, *given)
-    return made[:count], places[:count]
+    return terms[:count], places[:count]
 
 
 def find_rows(starts: Numbers, places: Places) -> Places:
@@ -219,32 +218,32 @@ def find_rows(starts: Numbers, places: Places) -> Places:
 
 
 def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
-    """Sorted lines of several texts as those of one, each once, and where in it those of each text stand.
+    """Merge sorted lines of several texts, each once; return also the rows of each text's lines.
 
     >>> text, rows = merge_lines([b"pot\\ntea\\n", b"cup\\ntea\\n"])
     >>> text, [each.tolist() for each in rows]
     (b'cup\\npot\\ntea\\n', [[1, 2], [0, 2]])
     """
     if any(text and not text.endswith(b"\n") for text in texts):
-        raise ValueError("a newline must stand behind the last line")
+        raise ValueError("a newline must end the last line")
     counts = np.array([text.count(b"\n") for text in texts], np.int64)
     sizes = np.array([len(text) for text in texts], np.int64)
-    behind = np.cumsum(counts)
+    nexts = np.cumsum(counts)
     rows, out = np.empty(int(counts.sum()), np.int64), np.empty(int(sizes.sum()), np.uint8)
-    starts, ends, firsts, size = (np.empty_like(sizes), np.empty_like(sizes), behind - counts, np.zeros(1, np.int64))
+    starts, ends, firsts, size = (np.empty_like(sizes), np.empty_like(sizes), nexts - counts, np.zeros(1, np.int64))
     types = kernels().types
     at = types.new("uint8_t *[]", [types.from_buffer("uint8_t[]", text) for text in texts])
     keys = np.empty(len(texts), np.uint64)
     given = pointers(starts, ends, keys, firsts, rows, out, size)
-    made = library().merge_names(at, pointer(sizes), len(texts), *given)
-    if made < 0:
+    count = library().merge_names(at, pointer(sizes), len(texts), *given)
+    if count < 0:
         raise ValueError("the names of a list must ascend")
-    parts = [rows[end - count : end] for end, count in zip(behind.tolist(), counts.tolist(), strict=True)]
+    parts = [rows[end - count : end] for end, count in zip(nexts.tolist(), counts.tolist(), strict=True)]
     return out[: int(size[0])].tobytes(), parts
 
 
 def place_name(lines: bytes, bounds: Places, name: bytes) -> int:
-    """Which of some sorted names one is, from 0 on; -1 for none of them. `find_names` says what is given of them.
+    """The number of a name among sorted ones, -1 for none; `find_names` has the form of these.
 
     >>> [place_name(b"pot\\ntea\\n", np.array([0, 4, 8], np.int32), name) for name in (b"tea", b"te")]
     [1, -1]
@@ -254,9 +253,9 @@ def place_name(lines: bytes, bounds: Places, name: bytes) -> int:
 
 
 def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Places) -> tuple[Numbers, NDArray[np.bool_]]:
-    """How many of some sorted names stand before each of the wanted ones, and which of those are among them.
+    """How many of some sorted names come before each wanted one, and which wanted ones are among them.
 
-    Of both the text, a newline behind each name, and where each begins, and the end.
+    Both are a text with a newline after each name, and where each name begins, and the end.
 
     >>> given = (b"tea\\ncup\\ntofu\\n", np.array([0, 4, 8, 13]))
     >>> [column.tolist() for column in find_names(b"pot\\ntea\\n", np.array([0, 4, 8]), *given)]
@@ -266,14 +265,14 @@ def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Place
     for text, edges in ((lines, bounds), (wanted, wanted_bounds)):
         if not len(edges) or edges[0] != 0 or edges[-1] != len(text) or (edges[1:] <= edges[:-1]).any():
             raise ValueError("every name must lie inside its text")
-    rows, known = np.empty(len(wanted_bounds) - 1, np.int64), np.empty(len(wanted_bounds) - 1, np.bool_)
-    asked = (wanted, pointer(wanted_bounds), len(rows), pointer(rows), pointer(known))
+    rows, is_there = np.empty(len(wanted_bounds) - 1, np.int64), np.empty(len(wanted_bounds) - 1, np.bool_)
+    asked = (wanted, pointer(wanted_bounds), len(rows), pointer(rows), pointer(is_there))
     library().find_names(lines, pointer(bounds), len(bounds) - 1, *asked)
-    return rows, known
+    return rows, is_there
 
 
 def letter_lines(text: bytes, *, least: int) -> bytes:
-    """The lines of so many bytes at least that are all letters of ASCII or beyond it, a newline behind each.
+    """Lines of at least `least` bytes that have only letters of ASCII or bytes beyond it, with a newline after each.
 
     >>> letter_lines(b"tea\\nv2\\npot", least=3)
     b'tea\\npot\\n'
@@ -282,7 +281,7 @@ def letter_lines(text: bytes, *, least: int) -> bytes:
 
 
 def _check_strings(padded: bytes, starts: Places, lengths: Places) -> None:
-    """Every string lies inside its text, which has room behind it."""
+    """Every string lies inside its text, which ROOM follows."""
     if len(starts) != len(lengths) or len(padded) >= MOST_BYTES:
         raise ValueError(f"{len(starts)} strings with {len(lengths)} lengths in {len(padded)} bytes can't be read")
     if len(starts) and (
