@@ -29,7 +29,8 @@ def test_an_agent_without_a_configuration_gets_one(name, home):
     """A file below the home, with our server under the agent's own key; once it is there nothing is written."""
     file = install(name, COMMAND, may_replace=never)
     assert home in file.parents
-    assert json.loads(file.read_text()) == {AGENTS[name].key: {"brimful": ENTRY}}
+    entry = {"type": "stdio", **ENTRY} if name == "vscode" else ENTRY
+    assert json.loads(file.read_text()) == {AGENTS[name].key: {"brimful": entry}}
     assert install(name, COMMAND, may_replace=never) is None
     assert remove(name) == file
     assert json.loads(file.read_text()) == {AGENTS[name].key: {}}

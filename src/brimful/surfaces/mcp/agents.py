@@ -53,6 +53,8 @@ def install(name: str, command: Sequence[str], *, may_replace: Callable[[str], b
     file = configuration_file(agent)
     configuration, servers = _read(agent, file)
     entry = {"command": command[0], "args": list(command[1:])}
+    if name == "vscode":  # whose format names the transport
+        entry = {"type": "stdio", **entry}
     previous = servers.get(_SERVER)
     if previous == entry:
         return None
