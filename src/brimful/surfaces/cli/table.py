@@ -341,8 +341,9 @@ _ALL = (
             _switch("yes", "--yes", "install: replace another entry without asking.", "-y"),
         ),
         (
-            "brimful mcp install cursor docs     let Cursor start it; claude, claude-code, gemini, vscode, windsurf",
-            "brimful mcp install cursor --remove",
+            "brimful mcp install cursor docs      let Cursor start it",
+            "brimful mcp install cursor --remove  no more",
+            "Agents: claude, claude-code, cursor, gemini, vscode, windsurf",
         ),
     ),
     Command(
