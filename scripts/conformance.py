@@ -18,7 +18,8 @@ LEAD = """# Conformance
 What do the five specifications ask for, where is it, and which test fails without it? `python scripts/conformance.py`
 writes this page from marks on the tests (`@pytest.mark.seed`). 085a is context inflation and dynamic density, 085b the
 inflation protocol, 105 elastic context and fuzzy search, CFS context assembly, DENS densification. A number under
-"ruling" means that the specifications contradict each other or leave something open; the reason is below.
+"ruling" means that the specifications contradict each other or leave something open; the reason is below. Tests are in
+`tests/`, modules in `src/brimful/`.
 """
 RULINGS = {
     2: "Ranges are half-open everywhere; 085b counts its gap inclusively, which would skip or double a byte.",
@@ -89,7 +90,7 @@ def rows() -> list[Row]:
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef):
-                file = path.relative_to(ROOT).as_posix()
+                file = path.relative_to(ROOT / "tests").as_posix()
                 marks += [_row(mark, file, node.name) for mark in node.decorator_list if _is_mark(mark)]
     return sorted(marks, key=lambda row: (_key(row.section), row.asks, row.file, row.test))
 
@@ -119,7 +120,7 @@ def page() -> str:
         LEAD,
         f"{len(marks)} rows.",
         "",
-        "| specification | it asks | where | ruling | held by |",
+        "| specification | it asks | where | ruling | test |",
         "|---|---|---|---|---|",
     ]
     lines += [f"| {row.section} | {row.asks} | `{row.where}` | {row.ruling or ''} | `{row.file}` |" for row in marks]

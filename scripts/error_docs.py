@@ -15,12 +15,17 @@ from brimful.errors import OUTCOMES, outcome_of
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "errors.md"
 LEAD = """# Errors
 
-Everything that goes wrong on purpose is a `BrimfulError` with a `code` that never changes. The message names the value
-and the remedy. The command line shows it on standard error and leaves with the exit code; with `--json` it is an object
-`{"error": {"code", "message", "exit"}}`. Over HTTP it is a problem document with the status. `input.usage`, exit
-code 2, is of the command line alone: an unknown command or option, a missing argument.
+What does an error mean, and what is its remedy? Every error is a `BrimfulError` with a `code` that never changes.
+Its message names the value and the remedy.
 
-This page is written by `make error-docs`; the example messages were raised while it was written.
+| where | shape |
+|---|---|
+| command line | a line on standard error, and the exit code |
+| with `--json` | `{"error": {"code", "message", "exit"}}` on standard error |
+| HTTP | a problem document with the status |
+
+`input.usage`, exit code 2, is of the command line alone: an unknown command or option, a missing argument.
+`make error-docs` writes this page and raises its example messages.
 """
 
 REMEDIES = {
@@ -263,7 +268,7 @@ def page() -> str:
         anchor = code.replace(".", "")
         rows.append(f"| [`{code}`](#{anchor}) | {outcome.exit} | {outcome.status} | {outcome.title} |")
         shown = example(code)
-        text = f"## {code}\n\n`{kind.__name__}`, exit code {outcome.exit}, HTTP {outcome.status}. {meaning}\n\n"
+        text = f"## {code}\n\n`{kind.__name__}`: {meaning}\n\n"
         text += f"{REMEDIES[code]}\n" + (f"\n```text\n{shown}\n```\n" if shown else "")
         sections.append(text)
     requests = [f"| `{code}` | {each.status} | {each.title} |" for code, each in OUTCOMES.items() if "request" in code]
