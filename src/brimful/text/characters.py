@@ -98,7 +98,7 @@ class Tables:
     composed: NDArray[np.uint32]  # what each pair becomes
 
 
-class Known(NamedTuple):
+class _Properties(NamedTuple):
     """The same in few bytes, as it is written down."""
 
     ends: NDArray[np.uint32]  # of runs of code points of one class
@@ -122,14 +122,14 @@ def _tables_of_unicode() -> Tables:
         return _laid_out(_found_out())
     path = place / f"characters-{VERSIONS['terms']}-{unicodedata.unidata_version}.table"
     try:
-        return _laid_out(Known(*token_tables.read_arrays(path, _TYPES, magic=_MAGIC)))
+        return _laid_out(_Properties(*token_tables.read_arrays(path, _TYPES, magic=_MAGIC)))
     except (OSError, ValueError, IndexError, struct.error):
         known = _found_out()
         token_tables.write_arrays(path, known, _TYPES, magic=_MAGIC)
         return _laid_out(known)
 
 
-def _laid_out(known: Known) -> Tables:
+def _laid_out(known: _Properties) -> Tables:
     """What is known of some code points as tables of all."""
     size = sys.maxunicode + 1
     ends = known.ends.astype(np.int64)
@@ -145,7 +145,7 @@ def _laid_out(known: Known) -> Tables:
     return Tables(classes, shifts, longer, tails, followers, known.pairs, known.composed)
 
 
-def _found_out() -> Known:
+def _found_out() -> _Properties:
     """What `unicodedata` says of every code point."""
     size = sys.maxunicode + 1
     classes = np.zeros(size, np.uint8)
@@ -179,7 +179,7 @@ def _found_out() -> Known:
     width = max(len(tail) for tail in tails)
     ends = np.append(np.flatnonzero(np.diff(classes)) + 1, size)
     folded = np.flatnonzero(folds != np.arange(size))
-    return Known(
+    return _Properties(
         ends.astype(np.uint32),
         classes[ends - 1],
         folded.astype(np.uint32),
