@@ -240,7 +240,7 @@ def _opened(path: Path) -> tuple[apsw.Connection, bool]:
 
 
 def opened_to_read(path: Path) -> apsw.Connection:
-    """A connection to look at a file by, wherever it lies."""
+    """A connection that only reads, wherever the file is."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=checksums())
     try:
         _configure(connection)
