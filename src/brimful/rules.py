@@ -12,12 +12,12 @@ from typing import Final
 
 VERSION: Final = "0.1.0"
 VERSIONS: Final = {
-    "headings": 1,  # which lines are headings or begin a definition
-    "ranking": 4,  # which places a question finds, and their scores
+    "headings": 2,  # which lines are headings or begin a definition
+    "ranking": 5,  # which places a question finds, and their scores
     "stems": 1,  # which forms of a word are one, and which words reveal a language
     "terms": 1,  # how a text is split into words, and how each is written
-    "units": 1,  # where units and sections begin
-    "windows": 3,  # how much around each place is shown, and what of it fits
+    "units": 2,  # where units and sections begin
+    "windows": 4,  # how much around each place is shown, and what of it fits
 }
 
 RULES: Final = ", ".join([f"{name} {version}" for name, version in VERSIONS.items()]) + (

@@ -148,34 +148,3 @@ def items(lines: Lines) -> NDArray[np.bool_]:
         at += (codes[at] >= 48) & (codes[at] <= 57)
     found[numbered[((codes[at] == _DOT) | (codes[at] == _BRACKET)) & (codes[at + 1] == 32)]] = True
     return found
-
-
-def definitions(lines: Lines, *, defining: tuple[bytes, ...], before: tuple[bytes, ...], most: int) -> list[bool]:
-    """Which lines begin a definition: by a word that does, after some that may stand before it."""
-    places = lines.firsts.copy()
-    found = np.zeros(len(places), np.bool_)
-    asked = np.arange(len(places))
-    for _ in range(most):
-        here = lines.words[places[asked]]
-        found[asked] = _begins_with(here, defining) > 0
-        skipped = _begins_with(here, before)
-        asked, skipped = asked[skipped > 0], skipped[skipped > 0]
-        if not len(asked):
-            break
-        places[asked] += skipped
-    answer: list[bool] = found.tolist()
-    return answer
-
-
-def _begins_with(words: NDArray[np.uint64], names: tuple[bytes, ...]) -> Cuts:
-    """How many bytes the name and the blank behind it take with which each word of memory begins; 0 for none."""
-    found = np.zeros(len(words), np.int64)
-    by_size: dict[int, list[int]] = {}
-    for name in names:
-        key = (name + b" ")[:8]
-        by_size.setdefault(len(key), []).append(int.from_bytes(key, "little"))
-    for size, keys in by_size.items():
-        masked = words & np.uint64((1 << 8 * size) - 1)
-        for wanted in keys:
-            found[masked == np.uint64(wanted)] = size
-    return found

@@ -11,7 +11,6 @@ from functools import lru_cache
 from brimful.outline import markup, passages
 from brimful.outline.markup import _LETTER, _add_heading, _is_title, _page_heads, _run
 from brimful.outline.passages import (
-    LONGEST_TITLE,
     Heading,
     Passage,
     Reading,
@@ -229,23 +228,3 @@ def section_ends(titles: Sequence[Title], length: int) -> list[int]:
 def speakers(content: bytes) -> list[bytes]:
     """Who speaks in each turn of a chat."""
     return [turn["nick"] or turn["speaker"] for turn in markup._TURN.finditer(b"\n" + content)]
-
-
-_MACRO = re.compile(_PATTERNS["roff"][0])
-_COMMANDS = (b"\\part", b"\\chapter", b"\\section", b"\\sub", b"\\paragraph")
-
-
-def titles_in(content: bytes) -> list[tuple[int, int, int]]:
-    """Where each heading starts and ends that only texts have which are neither Markdown nor reStructuredText."""
-    form = markup.format_of(content, language="text")
-    if form == "roff":
-        text = b"\n" + content
-        macros = [_macro(text, found) for found in _MACRO.finditer(text)]
-        return [(start, end, level) for start, end, level, title in macros if 0 < len(title) <= LONGEST_TITLE]
-    reading = Reading(content, b"\n" + content, markup._items(form))
-    plain = (_ALONE, markup._PATTERNS["latex"][0]) if any(each in content for each in _COMMANDS) else (_ALONE,)
-    position, pattern = 0, re.compile(b"|".join(markup._PATTERNS["man"] if form == "man" else plain))
-    while (found := pattern.search(reading.text, position)) is not None:
-        position = max(_MARKS[found.lastgroup or ""](reading, found), found.start() + 1)
-    titles = _or_page_heads(content, reading.headings) if form == "text" else reading.headings
-    return [(start, end, level) for start, end, level, _ in sorted(titles)]

@@ -26,6 +26,7 @@ _BY_SIZE = {
 # These need no blank space behind them. All but the last two take three bytes.
 _WIDE = np.array([int.from_bytes(sign.encode(), "big") for sign in "。！？｡।॥"])
 _WIDE_SHORT = np.array([int.from_bytes(sign.encode(), "big") for sign in "؟۔"])
+_CLOSERS = np.array([int.from_bytes(sign.encode(), "big") for sign in "」』）"])
 _FIRST_WIDE = 0xD8  # no sign of these begins with a smaller byte
 _MOST_BLANKS = 8
 _FULL_STOP = 46
@@ -82,13 +83,26 @@ def _abbreviated(codes: NDArray[np.uint8], stops: Cuts) -> NDArray[np.bool_]:
     return found
 
 
+def _triples(codes: NDArray[np.uint8], places: Cuts) -> Cuts:
+    """Three bytes at each of some places as a number."""
+    last = len(codes) - 1
+    return (
+        codes[places].astype(np.int64) << 16
+        | codes[np.minimum(places + 1, last)].astype(np.int64) << 8
+        | codes[np.minimum(places + 2, last)]
+    )
+
+
 def _wide_places(codes: NDArray[np.uint8]) -> Cuts:
     leads = np.flatnonzero(codes >= _FIRST_WIDE)
     pair = codes[leads].astype(np.int64) << 8 | codes[leads + 1]
-    triple = pair << 8 | codes[leads + 2]
+    triple = _triples(codes, leads)
     short = np.isin(pair, _WIDE_SHORT)
     found = short | np.isin(triple, _WIDE)
-    places = _skipped(codes, leads[found] + np.where(short[found], 2, 3))
+    places = leads[found] + np.where(short[found], 2, 3)
+    while (closing := np.isin(_triples(codes, places), _CLOSERS)).any():
+        places = places + 3 * closing
+    places = _skipped(codes, places)
     places += codes[places] == 10
     kept: Cuts = places[codes[np.minimum(places, len(codes) - 1)] != 10]
     return kept

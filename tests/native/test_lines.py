@@ -54,34 +54,6 @@ def test_a_text_of_very_many_lines_is_read_in_parts():
     assert found.items.tolist() == oracle.items(wanted).tolist()
 
 
-WORDS = st.sampled_from(
-    [
-        *(b"def ", b"class ", b"function", b"interface ", b"pub ", b"static ", b"protected ", b"fn ", b"x", b"\n"),
-        *(b" ", b"\t"),
-    ]
-)
-
-
-@given(st.lists(WORDS | st.binary(max_size=2)).map(b"".join))
-@example(b"pub pub pub fn x\npub pub pub pub fn x")
-@example(b"def")
-def test_definitions_are_those_of_numpy(content):
-    """Words that begin a definition, after some that may stand before it, at the end of a text too."""
-    names = {"defining": (b"def", b"class", b"function", b"fn", b"interface"), "most": 4}
-    names["before"] = (b"pub", b"static", b"protected")
-    lines = lines_in(content + NEWLINES)
-    found = kernels.find_definitions(lines.padded, lines.firsts, **names)
-    assert found.tolist() == oracle.definitions(oracle.lines_of(content), **names)
-
-
-def test_definitions_outside_their_text_are_refused():
-    """No kernel reads a line that is not there, or more names than it has room for."""
-    text = b"def" + kernels.NEWLINES
-    for places, names in (([4], [b"def"]), ([-1], [b"def"]), ([0], [b"a%d" % at for at in range(65)]), ([0], [b"a\n"])):
-        with pytest.raises(ValueError, match=r"inside its text|up to 64"):
-            kernels.find_definitions(text, np.array(places), defining=names, before=(), most=4)
-
-
 def divided(units, sections, limit):
     """What `divide` looked up before: all sections, and the units inside of the long ones."""
     long = np.append(sections[1:] - sections[:-1] > limit, False)

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful.native import marks as kernels
-from brimful.outline.markup import Markup, read_markup, titles_in, titles_of
+from brimful.outline.markup import Markup, read_markup
 from tests.native import marks as oracle
 
 LINES = st.sampled_from(
@@ -115,50 +115,8 @@ def test_many_speakers_find_room():
     assert len(kernels.find_speakers(b"Ada: x\n" * 999)) == 999
 
 
-TITLES = st.lists(
-    st.sampled_from(
-        [
-            *(b".SH", b".Ss ", b". \tSS", b".SHx", b' "EXIT', b"\\fB", b"\\f", b"\\&", b'"', b"\n", b"\n\n", b"\r\n"),
-            *(b" ", b"\t"),
-            *(b"\nTEA AT FOUR\n", b"Part 2: Tea", b"KAPITEL IV", b"1.2 Tea", b"1.2.3. TEA", b"x", b"Ab", b"\xc3\x84"),
-            *(b"1",),
-            *(b"\f", b"\fTea\n", b"\\section{Tea}", b"\\sub", b"\\part", b"section", b"TEA.", b"A" * 69, b"A" * 300),
-        ]
-    )
-).map(b"".join)
-
-
-@given(st.sampled_from([b"", b"\n", b".TH TEA 1\n", b".SH", b"TEA(1)    x    TEA(1)\n"]), TITLES)
-@example(b".TH X\n", b".SH\n.SS x\n.SH\n")
-@example(b".TH X\n", b".SH \\f\n.SH\\fB \\&\n.SH  ")
-@example(b"\n", b"TEA\n\n")
-@example(b"", b"\n\nTEA AT FOUR\r\n x")
-def test_titles_are_those_of_patterns(begin, rest):
-    """Headings of manual pages, and lines of plain texts between blank ones, agree on any text made of their signs."""
-    assert titles_in(begin + rest) == oracle.titles_in(begin + rest)
-
-
-@given(st.lists(TITLES, max_size=4))
-def test_titles_of_texts_on_an_axis_are_those_of_each(texts):
-    """What stands before or behind a text never counts, whichever signs meet at its edges."""
-    starts = [sum(len(text) + 1 for text in texts[:at]) for at in range(len(texts))]
-    ends = [start + len(text) for start, text in zip(starts, texts, strict=True)]
-    wanted = [
-        (at + first, at + last, level)
-        for at, text in zip(starts, texts, strict=True)
-        for first, last, level in oracle.titles_in(text)
-    ]
-    found = titles_of(b"\n".join(texts), np.array(starts, np.int64), np.array(ends, np.int64))
-    assert sorted(zip(*(column.tolist() for column in found), strict=True)) == sorted(wanted)
-
-
 def test_texts_that_lie_outside_of_their_axis_are_refused():
     """No kernel looks where there is no text."""
-    for begins, ends in (([0], [4]), ([-1], [2]), ([2], [1]), ([0, 1], [1])):
-        with pytest.raises(ValueError, match="text"):
-            kernels.find_macros(b"tea", np.array(begins), np.array(ends))
-        with pytest.raises(ValueError, match="text"):
-            kernels.find_alone(b"tea", np.array(begins), np.array(ends), words=b"", commands=b"", feeds=1)
     with pytest.raises(ValueError, match="front matter"):
         kernels.read_marks(b"tea", "markdown", front=4, words=b"")
     with pytest.raises(ValueError, match="every title"):

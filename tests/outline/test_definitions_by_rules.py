@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brimful.outline.outlines import KnownOutline, outline
+from brimful.outline.outlines import outline
 from brimful.outline.structures import definitions_in
 
 SOURCES = {
@@ -673,10 +673,10 @@ def test_bodies_end_the_same_however_deep_they_stand():
     assert [line.rpartition("-")[2] for line in shown(falling, "python")] == [str(40 - at) for at in range(20)]
 
 
-def test_a_language_without_rules_has_no_definitions():
-    """Where no rule is known nothing is said."""
-    assert definitions_in(b"function f() {}", "brainfuck") == ()
-    assert definitions_in(b"def f(): pass", None) == ()
+def test_a_language_without_rules_has_the_usual_words():
+    """Where no rule is known, a line that begins with a usual word defines something."""
+    assert shown("sub pour {\n  my $cup;\n}\n", "perl") == ["pour function 1-3"]
+    assert [found.name for found in definitions_in(b"def f(): pass", None)] == ["f"]
 
 
 def test_a_makefile_may_end_with_a_backslash():
@@ -687,9 +687,7 @@ def test_a_makefile_may_end_with_a_backslash():
 def test_what_stands_in_thousands_of_others_is_found_first():
     """Those around a definition are made one after the other, not one within the making of another."""
     code = b"struct s {\n" * 5_000
-    cuts = outline(code, kind="code", language="c")
-    page = KnownOutline(code, cuts.units, cuts.sections, kind="code", language="c", path="deep.c")
-    found = page.definitions_at(len(code) - 1)
+    found = outline(code, kind="code", language="c").definitions_at(len(code) - 1)
     assert len(found) > 2_000
     assert found[len(found) - 1].qualified.count(".") == len(found) - 1
     assert found[-1] is found[len(found) - 1]

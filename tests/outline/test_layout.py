@@ -5,8 +5,7 @@ from itertools import pairwise
 import pytest
 
 from brimful.outline.cuts import LARGEST, UNIT_LIMIT
-from brimful.outline.layout import outline_code
-from brimful.outline.outlines import Outline
+from brimful.outline.outlines import Outline, outline
 
 # language -> (code, what its functions and classes are: kind, name, signature)
 SAMPLES: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
@@ -121,7 +120,7 @@ def test_definitions_are_blocks(language: str) -> None:
     """Functions and classes of every language are blocks with their name and signature."""
     text, expected = SAMPLES[language]
     content = text.encode()
-    found = outline_code(content, language=language)
+    found = outline(content, kind="code", language=language)
     blocks = [
         (block.kind, block.name, content[block.signature_start : block.signature_end].decode())
         for block in found.blocks
@@ -134,94 +133,42 @@ def test_cuts_are_line_starts(language: str) -> None:
     """Code is cut at line starts only, with LF or CRLF."""
     for text in (SAMPLES[language][0], SAMPLES[language][0].replace("\n", "\r\n")):
         content = (text * 40).encode()
-        found = outline_code(content, language=language)
+        found = outline(content, kind="code", language=language)
         assert all(content[cut - 1 : cut] == b"\n" for cut in found.units[1:-1].tolist())
-        assert len(found.units) > 10
-
-
-def test_sections_are_functions_and_methods() -> None:
-    """A section is a top-level function, or a method, with its decorators and the comments above it."""
-    text = (
-        '"""Doc."""\nimport os\n\n\n# about f\n# more\n@mark\ndef f():\n    return 1\n\n\nclass A:\n    """Doc."""\n\n'
-        "    x = 1\n\n    # about g\n    def g(self):\n        return 2\n\n"
-        "    def h(self):\n        return 3\n\n\nf()\n"
-    )
-    content = text.encode()
-    found = outline_code(content, language="python")
-    assert texts(content, found, sections=True) == [
-        '"""Doc."""\nimport os\n\n\n',
-        "# about f\n# more\n@mark\ndef f():\n    return 1\n\n\n",
-        'class A:\n    """Doc."""\n\n    x = 1\n\n',
-        "    # about g\n    def g(self):\n        return 2\n\n",
-        "    def h(self):\n        return 3\n\n\n",
-        "f()\n",
-    ]
-    block = found.enclosing(content.find(b"about f"), content.find(b"about f") + 1)[0]
-    assert (block.name, block.start) == ("f", content.find(b"# about f"))
+        assert len(found.units) > 5
 
 
 def test_only_definitions_are_blocks() -> None:
     """Loops and branches explain nothing that stands in them: the function around them does."""
     content = b"def f(x):\n    for y in x:\n        if y:\n            go(y)\n        else:\n            stop()\n"
-    found = outline_code(content, language="python")
+    found = outline(content, kind="code", language="python")
     inside = found.enclosing(content.find(b"stop"), content.find(b"stop") + 4)
     assert [(block.kind, block.name, block.level) for block in inside] == [("function", "f", 1)]
-
-
-def test_branches_stay_with_their_beginning() -> None:
-    """A unit does not begin with `else`, a closing bracket, or the second line of a signature."""
-    body = "".join(f"    if value_{at}:\n        first({at})\n    else:\n        second({at})\n" for at in range(60))
-    content = f"def f(\n    a,\n    b,\n):\n{body}".encode()
-    found = outline_code(content, language="python")
-    assert len(found.units) > 5
-    assert all(content[cut:].startswith(b"    if value_") for cut in found.units[1:-1].tolist())
-
-
-def test_long_functions_are_cut_between_statements() -> None:
-    """A long function is cut at the outermost statements that will do, not in the middle of a call."""
-    body = "".join(
-        f"    value_{at} = compute(\n        argument_{at},\n        other={at},\n    )\n" for at in range(40)
-    )
-    content = f"def f():\n{body}".encode()
-    found = outline_code(content, language="python")
-    assert len(found.units) > 5
-    assert all(content[cut:].startswith(b"    value_") for cut in found.units[1:-1].tolist())
 
 
 def test_long_line() -> None:
     """A line of more than the limit is cut inside, a shorter one never."""
     content = b"x = [" + b"1234, " * 500 + b"]\ny = '" + b"z" * 600 + b"'\n"
-    found = outline_code(content, language="python")
+    found = outline(content, kind="code", language="python")
     assert max(found.units[1:] - found.units[:-1]) <= UNIT_LIMIT
     line = content.find(b"y = ")
     assert not [cut for cut in found.units.tolist() if line < cut < len(content)]
 
 
-@pytest.mark.parametrize("language", [None, "no such language"])
-def test_layout(language: str | None) -> None:
-    """Without rules for a language, indentation shows the functions and classes."""
-    content = (
-        b"# about f\nfunction f(a)\n{\n  if (a) {\n    go();\n  }\n}\n\nclass B {\n  int g() {\n    return 1;\n  }\n}\n"
-    )
-    found = outline_code(content, language=language)
-    blocks = [(block.kind, block.name) for block in found.blocks]
-    assert blocks == [("function", "f"), ("class", "B"), ("function", "g")]
-    assert texts(content, found, sections=True)[0] == content[: content.find(b"class B")].decode()
-
-
-def test_layout_by_braces() -> None:
-    """Code without indentation is read by its braces."""
-    found = outline_code(b"function f() {\nif (x) {\ngo();\n}\n}\nfunction g() {\nstop();\n}\n")
+def test_languages_without_rules_of_their_own() -> None:
+    """Any language has the usual words for functions and classes."""
+    found = outline(b"function f() {\nif (x) {\ngo();\n}\n}\nfunction g() {\nstop();\n}\n", kind="code")
     assert [(block.kind, block.name) for block in found.blocks] == [("function", "f"), ("function", "g")]
 
 
 def test_wrong_language_and_large_files() -> None:
-    """Text that is not in its language is cut all the same; of very long code the lines are read."""
+    """Text that is not in its language is cut all the same; very long code too, of which no definitions are read."""
     prose = b"Nothing of this is code? No; it's (only) words! And more: words...\n" * 50
-    assert outline_code(prose, language="cpp").units.tolist()[-1] == len(prose)
+    assert outline(prose, kind="code", language="cpp").units.tolist()[-1] == len(prose)
     line = b"def f():\n    return 1\n\n"
-    large = line * (LARGEST // len(line) + 1)
-    assert outline_code(large, language="python").blocks[0].name == "f"
+    large = outline(line * (LARGEST // len(line) + 1), kind="code", language="python")
+    assert large.blocks == ()
+    assert len(large.units) > LARGEST // UNIT_LIMIT
 
 
 NESTED = b"""import os
@@ -281,14 +228,14 @@ pour(int cups)
 def test_what_stands_around_a_line(content: bytes, language: str, at: bytes, names: list[str]) -> None:
     """A statement stands in its function and its class, also behind a text at the margin and a directive."""
     start = content.index(at)
-    found = outline_code(content, language=language)
+    found = outline(content, kind="code", language=language)
     assert [block.name for block in found.enclosing(start, start + 1)] == names
 
 
 def test_signatures_without_decorators() -> None:
     """A signature begins at the line of its own words and reaches to where its brackets close."""
     start = NESTED.index(b"fill(cup)")
-    method = outline_code(NESTED, language="python").enclosing(start, start + 9)[-1]
+    method = outline(NESTED, kind="code", language="python").enclosing(start, start + 9)[-1]
     shown = NESTED[method.signature_start : method.signature_end]
     assert shown == b"    def pour(\n        self,\n        cups: int,\n    ) -> None:"
     assert NESTED[method.start :].startswith(b"    @warm(")

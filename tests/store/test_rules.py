@@ -16,8 +16,8 @@ import brimful
 from brimful import rules
 from brimful.documents.documents import Document
 from brimful.errors import StoreRulesError
-from brimful.index import build
 from brimful.index.build import Extent
+from brimful.outline import units
 from brimful.store.address import Address
 from brimful.store.opening import opened
 from brimful.store.upkeep import verify
@@ -100,11 +100,11 @@ def place(request, tmp_path):
 
 @pytest.fixture
 def other_rules(monkeypatch):
-    """Units of 250 bytes, as another version of this program might cut them."""
+    """Units of 40 bytes, as another version of this program might cut them."""
 
     def change():
-        monkeypatch.setattr(build, "UNIT_AIM", 250)
-        monkeypatch.setattr(rules, "RULES", rules.RULES.replace("units 1", "units 2"))
+        monkeypatch.setattr(units, "_GATHERED", 40)
+        monkeypatch.setattr(rules, "RULES", rules.RULES.replace("units 2", "units 3"))
 
     return change
 
@@ -115,7 +115,7 @@ def test_a_store_of_other_rules_is_refused_until_it_is_rebuilt(place, other_rule
         store.add([entry(path, content) for path, content in FILES.items()])
         before = dump(store)
     other_rules()
-    with pytest.raises(StoreRulesError, match=r"units 1.*units 2.*brimful stores rebuild --store"):
+    with pytest.raises(StoreRulesError, match=r"units 2.*units 3.*brimful stores rebuild --store"):
         opened(place)
     brimful.rebuild(place)
     with opened(place) as store:
@@ -131,7 +131,7 @@ def test_nothing_is_added_to_a_store_that_others_rebuilt(place, other_rules):
     with opened(place) as store:
         store.add([entry("garden.md", FILES["garden.md"])])
         other_rules()
-        with pytest.raises(StoreRulesError, match=r"units 1.*units 2"):
+        with pytest.raises(StoreRulesError, match=r"units 2.*units 3"):
             store.add([entry("barrels.js", FILES["barrels.js"])])
         with store.snapshot() as now:
             assert [row.path for row in now.rows()] == ["garden.md"]
@@ -150,9 +150,9 @@ def test_asking_again_names_the_rules_first(place, other_rules):
         (finding,) = engine.verify(receipt, replay=True)
         assert "made by other rules" in finding.message
         assert (
-            finding.message.index("units 1")
+            finding.message.index("units 2")
             < finding.message.index("this program has")
-            < finding.message.index("units 2")
+            < finding.message.index("units 3")
         )
         with pytest.raises(StoreRulesError, match="made by other rules"):
             engine.replay(receipt)

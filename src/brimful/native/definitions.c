@@ -323,7 +323,7 @@ static void sort_blocks(block *blocks, int64_t count, int by_rank)
 }
 
 /* Sort the blocks, clip what would cross its container, and number the levels from 1. Returns how many are kept. */
-int64_t nest_blocks(int64_t *rows, int64_t count)
+static int64_t nest_blocks(int64_t *rows, int64_t count)
 {
     block *blocks = (block *)rows;
     int64_t kept = 0, around = -1;

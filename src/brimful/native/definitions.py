@@ -81,19 +81,6 @@ def find_blocks(content: bytes, definitions: Numbers) -> Numbers:
     return rows[: library().find_blocks(content, pointer(definitions), len(definitions), pointer(rows))]
 
 
-def nest_blocks(blocks: Numbers) -> Numbers:
-    """Blocks in order and in each other, those that cross what they begin in clipped: rows as `find_blocks` gives them.
-
-    Given are where each starts and ends, its rank among those that do so too, and where its signature starts and ends.
-
-    >>> nest_blocks(np.array([[5, 30, 0, 5, 9], [0, 20, 0, 0, 3]]))[:, [0, 1, 5, 6, 7]].tolist()
-    [[0, 20, 1, -1, 1], [5, 20, 2, 0, 0]]
-    """
-    rows = np.zeros((len(blocks), _BLOCK), np.int64)
-    rows[:, :5], rows[:, 7] = blocks, np.arange(len(blocks))
-    return rows[: library().nest_blocks(pointer(rows), len(rows))]
-
-
 def define_python(code: bytes, brackets: Brackets) -> Numbers:
     """What a source of Python defines, whose strings and comments are written over.
 

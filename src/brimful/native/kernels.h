@@ -156,8 +156,6 @@ int64_t gather_cuts(const int64_t *cuts, int64_t count, const int64_t *walls, in
                     int64_t *kept);
 int64_t divide_cuts(const int64_t *units, int64_t count, const int64_t *sections, int64_t all, int64_t limit,
                     int64_t *out);
-void find_definitions(const uint8_t *text, const int64_t *places, int64_t count, const uint64_t *names,
-                      const int32_t *sizes, int64_t all, int64_t defining, int64_t most, uint8_t *found);
 int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all, int64_t *filled);
 void count_speech(const uint8_t *text, int64_t size, int64_t *counts);
 
@@ -171,11 +169,6 @@ void nest_titles(int64_t *titles, int64_t count, int64_t length);
 int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64_t front, const uint8_t *words,
                    int64_t all_words, int64_t most, int64_t *titles, int64_t *passages, int64_t *pairs, int64_t *places,
                    int64_t *counts);
-int64_t find_alone(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts, const uint8_t *words,
-                   int64_t all, const uint8_t *commands, int64_t every, int64_t feeds, int64_t most, uint8_t *flags,
-                   int64_t *owners, int64_t *starts, int64_t *stops, int64_t *levels);
-int64_t find_macros(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts, int64_t most,
-                    int64_t *starts, int64_t *stops, int64_t *levels);
 int64_t find_turns(const uint8_t *text, int64_t size, int64_t most, int64_t *starts, int64_t *ends);
 
 /* definitions.c */
@@ -184,7 +177,6 @@ int64_t nest_definitions(const uint8_t *content, const uint8_t *code, int64_t si
                          const int64_t *doc_starts, const int64_t *doc_ends, int64_t docs, int64_t kind,
                          const int64_t *places, const int64_t *closes, const int64_t *opens, int64_t brackets,
                          int64_t *rows);
-int64_t nest_blocks(int64_t *rows, int64_t count);
 int64_t find_blocks(const uint8_t *content, const int64_t *definitions, int64_t count, int64_t *rows);
 int64_t define_python(const uint8_t *code, int64_t size, const int64_t *places, const int32_t *depths,
                       const int64_t *closes, int64_t brackets, int64_t *room, int64_t *opened, int64_t *rows);

@@ -111,6 +111,13 @@ static int is_abbreviated(const uint8_t *text, const uint8_t *signs, int64_t sto
     return 0;
 }
 
+/* Whether a bracket or quotation mark of Chinese and Japanese closes here. */
+static inline int is_wide_closer(const uint8_t *at)
+{
+    return (at[0] == 0xE3 && at[1] == 0x80 && (at[2] == 0x8D || at[2] == 0x8F)) ||
+           (at[0] == 0xEF && at[1] == 0xBC && at[2] == 0x89);
+}
+
 /* Where a sentence starts after the sign that stands here; -1 for none. */
 static inline int64_t sentence_behind(const uint8_t *text, const uint8_t *signs, int64_t at, const uint32_t *short_forms,
                                       int64_t forms, const uint32_t *wide, int64_t wides)
@@ -120,7 +127,10 @@ static inline int64_t sentence_behind(const uint8_t *text, const uint8_t *signs,
         int width = is_among(pair, wide, wides) ? 2 : is_among(pair << 8 | text[at + 2], wide, wides) ? 3 : 0;
         if (!width)
             return -1;
-        int64_t place = past_blanks(text, signs, at + width);
+        int64_t place = at + width;
+        while (is_wide_closer(text + place))
+            place += 3;
+        place = past_blanks(text, signs, place);
         place += text[place] == '\n';
         return text[place] != '\n' ? place : -1;
     }
@@ -203,34 +213,6 @@ int64_t divide_cuts(const int64_t *units, int64_t count, const int64_t *sections
         if (!made || out[made - 1] != sections[taken])
             out[made++] = sections[taken];
     return made;
-}
-
-/* Which lines begin a definition: of each where its first word begins. A name is up to eight bytes, as a number the
- * first one lowest, with a blank behind it where it has fewer. One of the first `defining` begins a definition; the
- * others, at most 64 in all, may stand before it, up to `most - 1` of them. */
-void find_definitions(const uint8_t *text, const int64_t *places, int64_t count, const uint64_t *names,
-                      const int32_t *sizes, int64_t all, int64_t defining, int64_t most, uint8_t *found)
-{
-    uint64_t beginning[256] = {0}; /* by first byte: a bit for each name */
-    for (int64_t name = 0; name < all; name++)
-        beginning[names[name] & 0xFF] |= (uint64_t)1 << name;
-    for (int64_t line = 0; line < count; line++) {
-        int64_t at = places[line];
-        found[line] = 0;
-        for (int64_t step = 0; step < most; step++) {
-            uint64_t word = word_at(text + at), likely = beginning[word & 0xFF];
-            int64_t name = -1;
-            for (; likely && name < 0; likely &= likely - 1) {
-                int64_t one = __builtin_ctzll(likely);
-                if (masked(word, sizes[one]) == names[one])
-                    name = one;
-            }
-            found[line] = name >= 0 && name < defining;
-            if (name < defining)
-                break;
-            at += sizes[name];
-        }
-    }
 }
 
 enum { LINE_BYTES = 300 }; /* of a line that are looked at to tell code */

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,6 @@ from brimful.native import Numbers, library, numbers_of, pointer, pointers
 
 NEWLINES = b"\n" * 16
 """What must stand behind a text of lines, so that every look ahead stays inside."""
-
-_MOST_NAMES = 64  # that are looked for at once
 
 SPEAKS, ITEM = 1, 2
 """What a line may be: a turn of a chat, an item of a list or a row of a table."""
@@ -32,26 +29,6 @@ def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Num
         parts.append(tuple(column[:count] for column in columns))
     starts, firsts, ends, marks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
     return starts, firsts, ends, marks
-
-
-def find_definitions(
-    padded: bytes, places: Numbers, *, defining: Sequence[bytes], before: Sequence[bytes], most: int
-) -> NDArray[np.bool_]:
-    """Which of some places in a text with NEWLINES behind it begin a definition.
-
-    By a word that does, after up to `most - 1` that may stand before it; of longer ones the first eight bytes.
-    """
-    size, places = len(padded) - len(NEWLINES), numbers_of(places)
-    names = [(name + b" ")[:8] for name in (*defining, *before)]
-    if not padded.endswith(NEWLINES) or len(names) > _MOST_NAMES or not all(names) or b"\n" in b"".join(names):
-        raise ValueError("definitions need newlines behind their text, and up to 64 words of one line")
-    if len(places) and not 0 <= places.min() <= places.max() <= size:
-        raise ValueError("a line must lie inside its text")
-    keys = np.array([int.from_bytes(name, "little") for name in names], np.uint64)
-    sizes, found = np.array([len(name) for name in names], np.int32), np.empty(len(places), np.bool_)
-    given = (padded, pointer(places), len(places), pointer(keys), pointer(sizes), len(names), len(defining))
-    library().find_definitions(*given, most, pointer(found))
-    return found
 
 
 def find_sentences(
@@ -93,7 +70,7 @@ def cut_stretches(text: bytes, starts: Numbers, ends: Numbers, *, aim: int, limi
 
     Only lines of more than `limit` bytes are cut inside then.
     """
-    starts, ends = check_texts(text, starts, ends)
+    starts, ends = _check_texts(text, starts, ends)
     if not 1 < aim <= limit:
         raise ValueError("pieces of a stretch have 2 bytes at least, and as many as the limit at most")
     most = int((ends - starts).sum()) // max(aim // 8, 1) + len(starts)
@@ -160,7 +137,7 @@ def find_newlines(text: bytes) -> array[int]:
     return array("q", np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")).astype(np.int64).tobytes())
 
 
-def check_texts(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
+def _check_texts(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
     """Where texts on an axis begin and end, as numbers for a kernel; an error where one lies outside of it."""
     begins, ends = numbers_of(begins), numbers_of(ends)
     if len(begins) != len(ends):

@@ -262,14 +262,14 @@ static int64_t macro_at(const reading *of, int64_t at, int64_t *words, int64_t *
     return kind == 'h' ? 1 : 2;
 }
 
-/* Whether one of some words begins at a place, all of it before `end`; each has a newline behind it. Where letters are
- * `ignored` that bit of them is. Behind the word, or 0. */
-static int64_t past_word(const uint8_t *text, int64_t at, int64_t end, const uint8_t *words, int64_t all, uint8_t ignored)
+/* Whether one of some words begins at a place, all of it before `end`; each has a newline behind it. Behind
+ * the word, or 0. */
+static int64_t past_word(const uint8_t *text, int64_t at, int64_t end, const uint8_t *words, int64_t all)
 {
     for (int64_t begin = 0; begin < all;) {
         const uint8_t *word = words + begin, *behind = memchr(word, '\n', (size_t)(all - begin));
         int64_t size = behind ? behind - word : all - begin, step = 0;
-        while (step < size && at + step < end && (text[at + step] | ignored) == word[step])
+        while (step < size && at + step < end && text[at + step] == word[step])
             step++;
         if (step == size)
             return at + size;
@@ -297,7 +297,7 @@ static int64_t past_numbers(const reading *of, int64_t at, int64_t end, int64_t 
  * more than the rest of a title. */
 static int has_chapter(const reading *of, int64_t line, int64_t end)
 {
-    int64_t at = past_word(of->text, line, end, of->words, of->all_words, 0), first;
+    int64_t at = past_word(of->text, line, end, of->words, of->all_words), first;
     if (!at || !is_blank_at(of, at))
         return 0;
     at = first = past_blanks(of, at);
@@ -370,7 +370,7 @@ static int64_t level_alone(const reading *of, int64_t line, int64_t line_end, in
         behind++;
     if (behind > first && behind < end && (of->text[behind] >= 0x80 || (of->text[behind] >= 'A' && of->text[behind] <= 'Z')))
         return count < MOST_LEVELS ? count : MOST_LEVELS;
-    behind = past_word(of->text, at, end, of->words, of->all_words, 0);
+    behind = past_word(of->text, at, end, of->words, of->all_words);
     if (behind && (behind == end || !is_word(of->text[behind])))
         return 1;
     int64_t capitals = 0;
@@ -904,68 +904,6 @@ int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64_t fron
     counts[1] = of.passed;
     counts[2] = of.parted;
     return 0;
-}
-
-/* Of plain texts, each from its beginning to its end, the lines that are headings by themselves: of which text, where
- * they start and end, and their levels. `flags` says of each text whether it has one of the commands behind a backslash
- * (1), and so many form feeds (2). Words and commands have a newline behind each. Columns have room for `most`. Returns
- * how many lines were found, or -1 where they are more. */
-int64_t find_alone(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts, const uint8_t *words,
-                   int64_t all, const uint8_t *commands, int64_t every, int64_t feeds, int64_t most, uint8_t *flags,
-                   int64_t *owners, int64_t *starts, int64_t *stops, int64_t *levels)
-{
-    int64_t count = 0;
-    for (int64_t number = 0; number < texts; number++) {
-        reading of = {text + begins[number], ends[number] - begins[number], words, all, NULL, NULL, NULL, 0, 0, 0, 0, NONE};
-        const uint8_t *begin = of.text, *end = begin + of.size, *at = begin;
-        int64_t found = 0;
-        flags[number] = 0;
-        for (; at < end && !flags[number] && (at = memchr(at, '\\', (size_t)(end - at))); at++)
-            flags[number] = past_word(begin, at + 1 - begin, of.size, commands, every, 0) > 0;
-        for (at = begin; at < end && found < feeds && (at = memchr(at, '\f', (size_t)(end - at))); at++)
-            found++;
-        flags[number] |= (uint8_t)((found >= feeds) << 1);
-        for (int64_t line = 0, stop; line < of.size; line = stop + 1) {
-            int64_t first, last, level;
-            stop = line_end(&of, line);
-            if (!stands_alone(&of, line, stop) || !(level = level_alone(&of, line, stop, &first, &last)) ||
-                last - first > LONGEST_TITLE)
-                continue;
-            if (count == most)
-                return -1;
-            owners[count] = number;
-            starts[count] = begins[number] + line;
-            stops[count] = begins[number] + line + last - first;
-            levels[count++] = level;
-        }
-    }
-    return count;
-}
-
-/* The headings of manual pages, each from its beginning to its end: where they start and end, and their levels. The
- * columns have room for `most`. Returns how many there are, or -1 where they are more. */
-int64_t find_macros(const uint8_t *text, const int64_t *begins, const int64_t *ends, int64_t texts, int64_t most,
-                    int64_t *starts, int64_t *stops, int64_t *levels)
-{
-    int64_t count = 0;
-    for (int64_t number = 0; number < texts; number++) {
-        reading of = {text + begins[number], ends[number] - begins[number], NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NONE};
-        for (int64_t line = 0, stop; line < of.size; line = stop + 1) {
-            int64_t words, level = 0;
-            stop = line_end(&of, line);
-            if (of.text[line] == '.')
-                level = macro_at(&of, past_blanks(&of, line + 1), &words, &stop);
-            int64_t size = level ? title_size(of.text + words, of.text + stop) : 0;
-            if (!size || size > LONGEST_TITLE)
-                continue;
-            if (count == most)
-                return -1;
-            starts[count] = begins[number] + line;
-            stops[count] = begins[number] + stripped(&of, words, stop);
-            levels[count++] = level;
-        }
-    }
-    return count;
 }
 
 /* Messages. */

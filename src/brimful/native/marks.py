@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from brimful.native import Numbers, library, null, pointer, pointers
-from brimful.native.lines import check_texts, check_words
+from brimful.native import Numbers, library, null, pointer
+from brimful.native.lines import check_words
 
 FORMS = ("markdown", "text", "roff")
 """What is read here, in the order of its numbers."""
@@ -92,50 +91,3 @@ def find_speakers(text: bytes) -> list[bytes]:
         if count <= most:
             return [text[start:end] for start, end in zip(starts[:count].tolist(), ends[:count].tolist(), strict=True)]
         most = count
-
-
-def find_alone(
-    text: bytes, begins: Numbers, ends: Numbers, *, words: bytes, commands: bytes, feeds: int
-) -> tuple[NDArray[np.uint8], Numbers, Numbers, Numbers, Numbers]:
-    r"""Lines of plain texts, each from its beginning to its end, that are headings by themselves.
-
-    An empty line is above one, a blank or indented one below; it begins with numbers, with one of the words, or has
-    capitals and no small letter. Of which text they are, where they start and end, and their levels; and first of each
-    text whether it has one of the commands behind a backslash (1), and so many form feeds (2). Words and commands have
-    a newline behind each.
-
-    >>> given = {"words": b"Part\n", "commands": b"section\n", "feeds": 1}
-    >>> found = find_alone(b"\nTEA\n\nPart 2\n\n", np.array([0]), np.array([14]), **given)
-    >>> [column.tolist() for column in found]
-    [[0], [0, 0], [1, 6], [4, 12], [1, 1]]
-    """
-    begins, ends = check_texts(text, begins, ends)
-    check_words(words)
-    check_words(commands)
-    flags, most = np.empty(len(begins), np.uint8), 1_024
-    while True:
-        columns = [np.empty(most, np.int64) for _ in range(4)]
-        given = (text, pointer(begins), pointer(ends), len(begins), words, len(words), commands, len(commands))
-        count = library().find_alone(*given, feeds, most, pointer(flags), *pointers(*columns))
-        if count >= 0:
-            of, starts, stops, levels = (column[:count] for column in columns)
-            return flags, of, starts, stops, levels
-        most *= 8
-
-
-def find_macros(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    r"""The headings of manual pages, each from its beginning to its end: where they start and end, and their levels.
-
-    >>> [each.tolist() for each in find_macros(b".SH TEA\n.SS\nHot\n", np.array([0]), np.array([16]))]
-    [[0, 8], [7, 15], [1, 2]]
-    """
-    begins, ends = check_texts(text, begins, ends)
-    most = 4_096
-    while True:
-        columns = [np.empty(most, np.int64) for _ in range(3)]
-        given = (text, pointer(begins), pointer(ends), len(begins), most)
-        count = library().find_macros(*given, *pointers(*columns))
-        if count >= 0:
-            starts, stops, levels = (column[:count] for column in columns)
-            return starts, stops, levels
-        most *= 8

@@ -21,8 +21,6 @@ SECTION_AIM = 1_800
 """Small neighbours (records, chat lines, loose statements) are gathered into sections up to this size."""
 LARGEST = 2_000_000
 """Of a text with more bytes than this no structure is read, of code only the lines: it is generated."""
-SECTION_LIMIT = 3_600
-"""A paragraph longer than this many bytes is divided at its units."""
 
 BLANKS = b" \t\r\n\v\f"
 FILLED = ~np.isin(np.arange(256), list(BLANKS))
@@ -32,11 +30,16 @@ _FEW = 200  # up to here a plain loop is faster than NumPy
 
 
 class Heads(NamedTuple):
-    """Headings and first lines of definitions in order: where each starts and ends, and its level from 1 to 6."""
+    """Headings and lines that name a definition, in order.
+
+    Of each where it starts and ends, its level from 1 to 6, and where the name of a definition starts; a heading has
+    its end there.
+    """
 
     starts: NDArray[Any]
     ends: NDArray[Any]
     levels: NDArray[Any]
+    names: NDArray[Any]
 
 
 def settle(content: bytes | memoryview, candidates: Cuts | Iterable[int]) -> Cuts:
@@ -116,7 +119,7 @@ def gather(cuts: Cuts, *, aim: int = SECTION_AIM, forced: Cuts | None = None) ->
     return kernels.gather_cuts(cuts, walls=forced if forced is not None else cuts[:0], aim=aim)
 
 
-def divide(units: Cuts, sections: Cuts, *, limit: int = SECTION_LIMIT, aim: int = SECTION_AIM) -> Cuts:
+def divide(units: Cuts, sections: Cuts, *, limit: int, aim: int = SECTION_AIM) -> Cuts:
     """Cut every section longer than `limit` at its units, into groups of about `aim` bytes."""
     divided = kernels.divide_cuts(units, sections, limit=limit)
     return sections if divided is None else gather(divided, aim=aim, forced=sections)

@@ -197,18 +197,35 @@ _RULES: dict[str, _Rule] = {
         {},
         "braces",
     ),
+    "": _Rule(
+        _head(
+            rb"pub|export|default|async|public|private|protected|internal|static|final|abstract|inline|virtual|unsafe"
+            rb"|extern|override|sealed|partial|open|local|declare",
+            rb"def|class|function!?|fn|func|fun|struct|interface|trait|enum|module|namespace|sub|proc|procedure|method"
+            rb"|task|macro|union|protocol|record|contract|type|package",
+            rb"[A-Za-z_\x80-\xff][\w.:\x80-\xff]*+",
+        ),
+        _words(
+            function="def function function! fn func fun sub proc procedure method task", macro="macro", enum="enum",
+            class_="class record contract", struct="struct union", interface="interface protocol", trait="trait",
+            module="module namespace package", type="type",
+        ),
+        "lines",
+    ),
 }  # fmt: skip
 _ALIASES = {"terraform": "hcl", "ocaml_interface": "ocaml", "fish": "bash"}
+_OTHERS = ""  # languages without a rule of their own
 
 
-def rule_of(language: str) -> _Rule | None:
-    """The rule of a language, if there is one."""
-    return _RULES.get(_ALIASES.get(language, language))
+def rule_of(language: str) -> _Rule:
+    """The rule of a language."""
+    return _RULES[family_of(language)]
 
 
 def family_of(language: str) -> str:
     """The language whose rule another one shares."""
-    return _ALIASES.get(language, language)
+    name = _ALIASES.get(language, language)
+    return name if name in _RULES else _OTHERS
 
 
 @lru_cache(maxsize=64)
@@ -252,8 +269,6 @@ class Source:
 def declared(source: Source) -> list[Found]:
     """Every definition that a rule of the source's language finds."""
     rule = rule_of(source.language)
-    if rule is None:
-        return []
     heads = heads_in(source, rule)
     find = _END[rule.ends]
     found = []

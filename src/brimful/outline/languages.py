@@ -23,8 +23,8 @@ from brimful.outline.masking import Indentation, Masked
 
 def declared_by_column(source: Source) -> list[Found]:
     """The definitions of a language that has a rule whose bodies end by the column of a line."""
-    language, rule = family_of(source.language), rule_of(source.language)
-    heads = heads_in(source, rule) if rule is not None else []
+    language = family_of(source.language)
+    heads = heads_in(source, rule_of(language))
     flat = language in ("haskell", "julia")
     lines = Indentation(source.code, source.pairs if flat else None, _GOING_ON.get(language, b""))
     if language == "ocaml":
@@ -168,7 +168,7 @@ _STAGE = re.compile(rb"\nFROM[ \t]+(?:--\S+[ \t]+)*+(?P<image>\S+)(?:[ \t]+AS[ \
 _FORMS = frozenset(("commonlisp", "clojure", "scheme", "elisp", "racket", "yaml", "toml", "ini", "make", "dockerfile"))
 
 
-def is_form(language: str) -> bool:
+def is_form(language: str | None) -> bool:
     """Is a language read here?"""
     return language in _FORMS
 

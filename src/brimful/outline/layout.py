@@ -3,75 +3,19 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from brimful.native import Numbers
-from brimful.native.definitions import DEFINITION, find_blocks, nest_blocks
-from brimful.outline.cuts import (
-    FILLED,
-    LARGEST,
-    SECTION_AIM,
-    SECTION_LIMIT,
-    UNIT_LIMIT,
-    Cuts,
-    break_long,
-    gather,
-    merged,
-    settle,
-)
-from brimful.outline.masking import is_known, mask
-from brimful.outline.outlines import Block, BlockKind, Nested, Outline
-from brimful.outline.structures import Definition, Definitions, Structure, definition_row, has_rules, structure
+from brimful.native.definitions import DEFINITION, find_blocks
+from brimful.outline.masking import mask
+from brimful.outline.outlines import Block, Nested
+from brimful.outline.structures import Definition, Definitions, Structure, definition_row
 from brimful.outline.structures import Definition as Defined
-
-# ---- layout: Where may code be cut: statements, functions, classes?
-#
-# Definitions come from the outline (`structure`), statements from the lines and how far they are indented. In a
-# language that the outline has no rules for, a line that defines something and that what follows is nested under is a
-# definition.
-
-_STATEMENTS_AIM = 300
-"""Neighbouring statements are gathered into a unit up to this many bytes."""
-_DEEPEST = 12
-"""Statements nested deeper than this are gathered as if they were at this depth."""
-
-_LINE = re.compile(rb"([ \t]*+)([^\r\n]*+)[^\n]*+(?:\n|\Z)")
-_GOES_ON = re.compile(
-    rb"(?:else|elif|elsif|elseif|except|finally|catch|rescue|ensure|when|case|default|then)\b", re.IGNORECASE
-)
-_CLOSES = re.compile(rb"[})\]]|(?:end|fi|done|esac)\w*\b(?![ \t]*[=(.])", re.IGNORECASE)
-_OPENS = (b"{", b"begin", b"do")
-_BLANK_LINE = re.compile(rb"\n[ \t\r]*+\n")
-
-
-def outline_code(content: bytes, *, language: str | None = None) -> Outline:
-    """Statements as units, functions, classes and methods as sections."""
-    found = structure(content, kind="code", language=language) if len(content) <= LARGEST else None
-    code = mask(content, language).code if found and language is not None and is_known(language) else content
-    lines = _lines(code, content)
-    blocks = definition_blocks(content, found.definitions) if found else ()
-    if language is None or not has_rules(language) or not found:
-        blocks = _indented_blocks(content, lines)
-    sections, definitions = _section_starts(content, lines, blocks)
-    forced = settle(content, sections)
-    statements = settle(content, _group(content, _statements(lines, blocks), forced.tolist()))
-    units = break_long(content, statements, over=UNIT_LIMIT, by_line=True)
-    return Outline(
-        "code",
-        language,
-        len(content),
-        units,
-        _sections(content, units, forced, definitions=definitions),
-        blocks=lambda: blocks,
-        structure=(lambda: found) if found else None,
-    )
 
 
 def nested_blocks(content: bytes, found: Definitions) -> Nested:
@@ -95,243 +39,6 @@ def _nested_blocks(content: bytes, definitions: Numbers, name: Callable[[int], s
 
     starts, ends, parents = rows[:, [0, 1, 6]].T.tolist()
     return Nested(starts, ends, parents, made)
-
-
-_RANKS: tuple[BlockKind, ...] = ("class", "function", "heading")
-
-
-def _nest(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Blocks in order and in each other, clipped where they cross, with their levels."""
-    given = [
-        (each.start, each.end, _RANKS.index(each.kind), each.signature_start, each.signature_end) for each in blocks
-    ]
-    rows = nest_blocks(np.array(given, np.int64).reshape(-1, 5)).tolist()
-    return tuple(
-        Block(start, end, _RANKS[rank], signature, signature_end, blocks[number].name, level)
-        for start, end, rank, signature, signature_end, level, _, number in rows
-    )
-
-
-# ---- lines
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line with words: where it starts (with the comments above it) and ends, its depth, its words."""
-
-    start: int
-    own: int
-    end: int
-    level: int
-    words: bytes
-
-
-def _lines(code: bytes, content: bytes) -> list[_Line]:
-    """The lines of a source; lines of comments belong to the one below, lines inside of strings to the one above."""
-    found: list[tuple[int, int, int, int, bytes]] = []
-    lead = -1
-    for line in _LINE.finditer(code):
-        position = line.start()
-        if line.end() == position:
-            break
-        words = line[2].rstrip()
-        if not words:
-            if content[position : line.end()].isspace():
-                lead = -1
-            elif lead < 0:
-                lead = position
-            continue
-        if code is content and _COMMENT.match(words):
-            lead = position if lead < 0 else lead
-            continue
-        start, lead = (lead if lead >= 0 else position), -1
-        found.append((start, position, line.end(2), len(line[1].expandtabs(4)), words))
-    return _levelled(code, found)
-
-
-_COMMENT = re.compile(rb"(?://|#(?!include|define|if|endif|else|pragma)|--|/\*|\*|;;|%|@\w)")
-
-
-def _levelled(code: bytes, found: list[tuple[int, int, int, int, bytes]]) -> list[_Line]:
-    """Lines with their depth: by indentation, or where there is none by their braces."""
-    indented = sum(1 for *_, width, _ in found if width)
-    if indented * 20 >= len(found) or (b"{" not in code and b"end" not in code):
-        steps = {width: rank for rank, width in enumerate(sorted({width for *_, width, _ in found}))}
-        return [_Line(start, own, end, steps[width], words) for start, own, end, width, words in found]
-    octets = np.frombuffer(code, dtype=np.uint8)
-    braces = np.flatnonzero((octets == 123) | (octets == 125))
-    depth = np.append(0, np.cumsum(np.where(octets[braces] == 123, 1, -1)))
-    before = depth[braces.searchsorted([own for _, own, *_ in found])].tolist()
-    return [
-        _Line(start, own, end, max(nesting - words.startswith(b"}"), 0), words)
-        for nesting, (start, own, end, _, words) in zip(before, found, strict=True)
-    ]
-
-
-def _statements(lines: Sequence[_Line], blocks: Sequence[Block]) -> list[tuple[int, int]]:
-    """Where statements begin, and how deep; nothing begins inside of a signature or with what closes or goes on."""
-    starts = [block.start for block in blocks]
-    found = []
-    level = 0
-    for line in lines:
-        if _CLOSES.match(line.words) or line.words in _OPENS:
-            continue
-        level = level if line.words.startswith(b"#") else line.level
-        at = bisect_right(starts, line.start) - 1
-        if at >= 0 and blocks[at].start < line.start < blocks[at].signature_end:
-            continue
-        found.append((line.start, min(level + bool(_GOES_ON.match(line.words)), _DEEPEST)))
-    return found
-
-
-def _section_starts(content: bytes, lines: Sequence[_Line], blocks: Sequence[Block]) -> tuple[list[int], set[int]]:
-    """Where functions and classes begin that stand in no function, and what follows them; which are definitions."""
-    begins = [line.start for line in lines]
-    sections: list[int] = []
-    definitions: set[int] = set()
-    inside = -1  # how far the functions reach that were seen
-    around: list[Block] = []
-    for block in blocks:
-        while around and around[-1].end <= block.start:
-            around.pop()
-        owner = around[-1] if around else None
-        around.append(block)
-        if block.start < inside:
-            continue
-        if block.kind == "function":
-            inside = block.end
-        definitions.add(block.start)
-        if owner is None or content[owner.signature_end : block.start].strip(b" \t\r\n{:("):
-            sections.append(block.start)
-        after = bisect_left(begins, block.end)
-        if after < len(begins) and not (owner and begins[after] >= owner.end):
-            sections.append(begins[after])
-    return sections, definitions
-
-
-# ---- languages without rules
-
-_CLASS = re.compile(
-    rb"(?:[\w@\[\]().]+[ \t]+){0,4}?(?:class|struct|interface|enum|trait|impl|module|namespace|union|object|record"
-    rb"|protocol|extension|type|package|contract)\b[ \t]*(?P<name>[\w.:]*)",
-    re.IGNORECASE,
-)
-_FUNCTION = re.compile(
-    rb"(?:[\w@\[\]*&<>,.:]+[ \t]+){0,6}?(?:def|func|function|fn|fun|sub|proc|procedure|method|macro|defp|defmacro|task)"
-    rb"\b[ \t]*(?P<name>[\w.:?!]*)"
-    rb"|(?!(?:if|for|while|switch|catch|else|return|until|with|foreach|elseif|elif|do|try|case|when)\b)"
-    rb"(?:[\w*&<>,.:\[\]]+[ \t]+){0,6}?[*&]*(?P<call>[\w.:~]+)[ \t]*\([^;]*\)[^;]*\{?[ \t]*$",
-    re.IGNORECASE,
-)
-_LONGEST_SIGNATURE = 400
-
-
-def _indented_blocks(content: bytes, lines: Sequence[_Line]) -> tuple[Block, ...]:
-    """A line that what follows is nested under opens a block; it ends where the nesting does."""
-    blocks: list[Block] = []
-    opened: list[_Line] = []
-    previous: _Line | None = None
-    last_end = 0
-
-    def close() -> None:
-        line = opened.pop()
-        definition = _definition_in(content[line.own : line.end].strip()[:_LONGEST_SIGNATURE])
-        if definition is not None:
-            kind, name = definition
-            blocks.append(Block(line.start, max(last_end, line.end), kind, line.own, line.end, name, 0))
-
-    for line in lines:
-        closes = _CLOSES.match(line.words) is not None
-        while opened and line.level <= opened[-1].level and not (line.level == opened[-1].level and closes):
-            close()
-        if previous is not None and line.level > previous.level:
-            opened.append(previous)
-        if not (line.words in _OPENS and previous is not None and line.level == previous.level):
-            previous = line
-        last_end = line.end
-    while opened:
-        close()
-    return _nest(blocks)
-
-
-def _definition_in(words: bytes) -> tuple[BlockKind, str] | None:
-    """What a line that opens a block defines, and its name; None where it is no definition.
-
-    >>> _definition_in(b"static int go(int n) {"), _definition_in(b"if (ready) {")
-    (('function', 'go'), None)
-    """
-    if found := _FUNCTION.match(words):
-        return "function", (found["name"] or found["call"] or b"").rstrip(b":").decode(errors="replace")
-    if found := _CLASS.match(words):
-        return "class", found["name"].rstrip(b":").decode(errors="replace")
-    return None
-
-
-# ---- cuts
-
-
-def _filled_before(content: bytes, places: list[int]) -> list[int]:
-    """How much that is not white space stands before each of these places, which ascend.
-
-    >>> _filled_before(b"a b  cd", [0, 1, 4, 7])
-    [0, 1, 2, 4]
-    """
-    filled = FILLED[np.frombuffer(content, np.uint8)]
-    edges = np.array([0, *places], np.int64)
-    counts = np.add.reduceat(np.append(filled, False), edges, dtype=np.int64)[:-1]  # from each place to the next
-    return [int(size) for size in np.cumsum(np.where(np.diff(edges) > 0, counts, 0))]
-
-
-def _group(content: bytes, statements: list[tuple[int, int]], forced: list[int]) -> list[int]:
-    """Gather statements (position, depth) into units, cutting at the outermost depth that will do.
-
-    White space does not count, so that indentation does not steer the choice (085b §5.3).
-
-    >>> sorted(_group(b"x" * 400, [(0, 0), (100, 1), (200, 1), (290, 0)], [0, 400]))
-    [0, 290, 400]
-    """
-    depth_at = dict.fromkeys(forced, 0)
-    for position, depth in statements:
-        depth_at[position] = min(depth, depth_at.get(position, _DEEPEST))
-    places = sorted(depth_at)
-    depths = [depth_at[place] for place in places]
-    sizes = _filled_before(content, places)
-    index_of = {place: index for index, place in enumerate(places)}
-    walls = [index_of[place] for place in forced]
-    kept = [places[wall] for wall in walls]
-    todo = list(pairwise(walls))
-    while todo:
-        low, high = todo.pop()
-        if sizes[high] - sizes[low] <= _STATEMENTS_AIM or high - low < 2:
-            continue
-        level = min(depths[low + 1 : high])
-        edges = [low, *(at for at in range(low + 1, high) if depths[at] == level), high]
-        start = low
-        for edge, after in pairwise(edges[1:]):
-            if sizes[after] - sizes[start] > _STATEMENTS_AIM:
-                kept.append(places[edge])
-                todo.append((start, edge))
-                start = edge
-        if start != low or level < _DEEPEST:
-            todo.append((start, high))
-    return kept
-
-
-def _sections(content: bytes, units: Cuts, forced: Cuts, *, definitions: set[int]) -> Cuts:
-    """Definitions stay whole; what stands between them is gathered, at blank lines where it can be."""
-    blank = np.array([found.end() for found in _BLANK_LINE.finditer(content)], dtype=np.int64)
-    loose = merged(units[blank.searchsorted(units, side="right") > blank.searchsorted(units)], forced)
-    added = [forced]
-    for start, end in zip(forced[:-1].tolist(), forced[1:].tolist(), strict=True):
-        if start in definitions or end - start <= SECTION_AIM:
-            continue
-        first, last = np.searchsorted(loose, (start, end))
-        cuts = gather(loose[first : last + 1])
-        for left in np.flatnonzero(np.diff(cuts) > SECTION_LIMIT).tolist():
-            low, high = np.searchsorted(units, cuts[left : left + 2])
-            added.append(gather(units[low : high + 1]))
-        added.append(cuts)
-    return merged(*added) if len(content) else forced
 
 
 # ---- uses: Which names does a piece of code use, and where are they defined?
@@ -378,7 +85,7 @@ def used_definitions(content: bytes, start: int, end: int, found: Structure) -> 
     >>> [each.name for each in used_definitions(code, 11, len(code), structure(code, kind="code", language="python"))]
     ['os']
     """
-    if found.language is None or not has_rules(found.language) or start >= end:
+    if found.language is None or start >= end:
         return ()
     code = _code(content, found.language)
     used = {_text(name[0]) for name in _NAME.finditer(code, start, end) if _is_whole(code, *name.span(), start, end)}

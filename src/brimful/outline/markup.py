@@ -253,6 +253,20 @@ class Markup:
         starts, ends, levels = (np.array([each[at] for each in known], np.int64) for at in range(3))
         return cls(marks.nest_titles(starts, ends, levels, length=length), lambda at: known[at][3], passages)
 
+    @property
+    def places(self) -> Numbers:
+        """A row for each title: where it starts and ends, and its level."""
+        return self._titles[:, :3]
+
+    @property
+    def blocks(self) -> Numbers:
+        """A row for each block of code and the front matter: where it starts and ends, and its number in KINDS."""
+        if isinstance(self.passages, _Passages):
+            rows = self.passages.places
+            return rows[rows[:, 2] < marks.KINDS.index("list")]
+        places = [(one.start, one.end, 0) for one in self.passages if one.kind in ("code", "front matter")]
+        return np.array(places, np.int64).reshape(-1, 3)
+
     @cached_property
     def _columns(self) -> list[list[int]]:
         return self._titles.T.tolist()  # type: ignore[no-any-return]  # of whole numbers
@@ -309,6 +323,10 @@ class _Passages(Sequence[Passage]):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    @property
+    def places(self) -> Numbers:
+        return self._rows[:, :3]
 
     @property
     def starts(self) -> list[int]:
@@ -371,61 +389,6 @@ def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int) -> 
     return tuple(found_passages)
 
 
-def titles_in(content: bytes) -> list[tuple[int, int, int]]:
-    r"""The headings of a text that is neither Markdown nor reStructuredText: where each starts and ends, and its level.
-
-    Those that every kind of text may have (`== Title`, underlined ones) are not among them.
-
-    >>> titles_in(b".TH GREP 1\n.SH \"EXIT STATUS\"\nIt is 0.\n")
-    [(11, 28, 1)]
-    """
-    columns = titles_of(content, np.zeros(1, np.int64), np.array([len(content)]))
-    return sorted(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def titles_of(content: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """The same of several texts on an axis, each from its beginning to its end, in columns and any order."""
-    spans = list(zip(begins.tolist(), ends.tolist(), strict=True))
-    forms = [format_of(content[begin : min(end, begin + _SHOWN)], language="text") for begin, end in spans]
-    roff, plain, printed = ([at for at, form in enumerate(forms) if form == one] for one in ("roff", "text", "man"))
-    macros = marks.find_macros(content, begins[roff], ends[roff])
-    flags, of, *alone = marks.find_alone(
-        content, begins[plain], ends[plain], words=_CHAPTER_WORDS, commands=_COMMANDS, feeds=_LEAST_PAGES - 1
-    )
-    found: list[tuple[int, int, int]] = []
-    for number in np.flatnonzero(flags).tolist():
-        begin, end = spans[plain[number]]
-        own = list(zip(*(column[of == number].tolist() for column in alone), strict=True))
-        found += _more_titles(content[begin:end], begin, own)
-    for begin, end in (spans[text] for text in printed):
-        one = marks_in(content[begin:end], "man")
-        found += [
-            (begin + start, begin + stop, one.title(at)[2])
-            for at, (start, stop) in enumerate(zip(one.starts, one.ends, strict=True))
-        ]
-    whole = flags[of] == 0
-    others = np.array(found, np.int64).reshape(-1, 3).T
-    starts, stops, levels = (
-        np.concatenate((macro, line[whole], other)) for macro, line, other in zip(macros, alone, others, strict=True)
-    )
-    return starts, stops, levels
-
-
-def _more_titles(content: bytes, begin: int, alone: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """The titles of a plain text that stand alone, those in commands of LaTeX, or the heads of its pages."""
-    reading = Reading(content, b"\n" + content, _items("text"))
-    inside, position = [start - begin for start, _, _ in alone], 0
-    pattern = re.compile(_PATTERNS["latex"][0])
-    while (found := pattern.search(reading.text, position)) is not None:
-        at = bisect_right(inside, found.start() - 1) - 1
-        on_title = at >= 0 and found.start() - 1 + begin < alone[at][1]
-        position = max(found.end() if on_title else _on_command(reading, found), found.start() + 1)
-    heads = _page_heads(content)
-    if heads and _are_few(len(alone) + len(reading.headings), heads):
-        return [(begin + start, begin + end, level) for start, end, level, _ in heads]
-    return [*alone, *((begin + start, begin + end, level) for start, end, level, _ in reading.headings)]
-
-
 def _are_few(titles: int, heads: list[Title]) -> bool:
     """Whether a text has hardly any headings beside the heads of its pages: those reach over the ends of pages."""
     return titles * _RUNNING[1] <= len(heads)
@@ -485,9 +448,6 @@ _HTML = (
 )
 
 
-_SHOWN = 4_000
-"""Bytes in which a text shows which of these it is."""
-_COMMANDS = b"part\nchapter\nsection\nsub\nparagraph\n"
 _CHAPTER_WORDS = b"".join(
     word + b"\n"
     for words in ("chapter part section appendix", "Chapter Part Section Appendix Kapitel Teil")

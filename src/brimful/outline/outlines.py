@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.native.lines import NEWLINES
 from brimful.outline.cuts import LARGEST, Cuts, Heads
 from brimful.outline.kinds import Kind
 
@@ -115,7 +116,9 @@ class Outline:
 
     `units` are cut points `[0, ..., length]`: unit i is `[units[i], units[i + 1])`, and the units
     hold every byte exactly once. `sections` is a subset of them. Every cut is safe: on a code point
-    boundary, never between CR and LF. `blocks` and `structure` are read when they are first asked for.
+    boundary, never between CR and LF. What the text is made of is read off its content when it is first asked for;
+    of a very long one that would take too long: its headings are the `heads` that were stored with it. An outline
+    without content has cuts alone.
     """
 
     def __init__(
@@ -126,42 +129,47 @@ class Outline:
         units: Cuts,
         sections: Cuts,
         *,
-        blocks: Callable[[], tuple[Block, ...]] = tuple,
-        structure: Callable[[], Structure] | None = None,
+        content: bytes = b"",
+        path: str = "",
+        heads: Heads | None = None,
         records: Records = NO_RECORDS,
         header: tuple[int, int] | None = None,
     ) -> None:
         self.kind, self.language, self.length = kind, language, length
         self.units, self.sections = units, sections
         self.records, self.header = records, header
-        self._read_blocks, self._read_structure = blocks, structure
-
-    @cached_property
-    def blocks(self) -> tuple[Block, ...]:
-        """The definitions of code and the sections of prose, in order, nested in each other."""
-        return self._read_blocks()
+        self._content, self._path, self._heads = content, path, heads
+        self._read = content if length <= LARGEST else b""
+        self._nested_of: dict[int, Nested] = {}  # of code, by part
 
     @cached_property
     def structure(self) -> Structure:
-        """What the text is made of; nothing where it is not read, as of texts that are too long."""
-        from brimful.outline.structures import Structure
+        """What the text is made of; nothing where it is not read."""
+        from brimful.outline.structures import structure
 
-        return (
-            Structure(self.kind, self.language, self.length) if self._read_structure is None else self._read_structure()
-        )
+        return structure(self._read, kind=self.kind, language=self.language, path=self._path)
 
-    def definitions_at(self, position: int) -> Sequence[Definition]:  # noqa: ARG002  (some are read in parts)
-        """Definitions of code, those around a byte among them, with all that those stand in."""
-        return self.structure.definitions
+    @cached_property
+    def _markup(self) -> Markup:
+        """The titles and passages of prose."""
+        from brimful.outline.markup import Markup, format_of, marks_in
 
-    def passages_at(self, position: int) -> tuple[Passage, ...]:  # noqa: ARG002  (likewise)
-        """Passages of prose in order, those among them that a byte stands in, or in what leads to them."""
-        return self.structure.passages
+        if self.kind != "prose" or (self._heads is None and not self._read):
+            return Markup.of((), (), length=self.length)
+        if self._heads is None:
+            return marks_in(self._read, format_of(self._read, language=self.language, path=self._path))
+        columns = (column.tolist() for column in self._heads[:3])
+        heads = [(start, end, level, self._content[start:end]) for start, end, level in zip(*columns, strict=True)]
+        return Markup.of(heads, (), length=self.length)
 
-    @property
+    def passages_at(self, position: int) -> tuple[Passage, ...]:
+        """The passages of prose near a byte, in order."""
+        return self._markup.passages_near(position)
+
+    @cached_property
     def headings(self) -> tuple[Heading, ...]:
-        """The headings of prose, in order."""
-        return self.structure.headings
+        """The headings of prose, in order; none of a very long text."""
+        return self._markup.headings() if self._heads is None else ()
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -170,28 +178,59 @@ class Outline:
 
     @cached_property
     def has_messages(self) -> bool:
-        """Whether there are several."""
-        return len(self.messages) > 1
+        """Whether there are several messages, without making them."""
+        from brimful.outline.markup import has_messages
+
+        return self.kind == "prose" and has_messages(self._read)
 
     def first_heading(self, start: int, end: int) -> int | None:
-        """Where the first heading behind `start` begins, if that is before `end`; None where `start` is in one."""
-        starts, ends = self._heading_places
+        """Where the first heading after `start` begins, if that is before `end`; None where `start` is in one."""
+        if self._heads is not None:
+            return None
+        starts, ends = self._markup.starts, self._markup.ends
         at = bisect_right(starts, start)
         return starts[at] if at < len(starts) and starts[at] < end and not (at and ends[at - 1] > start) else None
 
     @cached_property
-    def _heading_places(self) -> tuple[list[int], list[int]]:
-        """Where headings start and end."""
-        return [each.start for each in self.headings], [each.end for each in self.headings]
+    def _source(self) -> PartedSource:
+        from brimful.outline.structures import PartedSource
+
+        return PartedSource(self._read, self.language or "")
+
+    def definitions_at(self, position: int) -> Sequence[Definition]:
+        """The definitions of the part of the code around a byte."""
+        return self._source.definitions(self._source.part_of(position)) if self.kind == "code" else ()
 
     @cached_property
     def nested(self) -> Nested:
-        """All blocks."""
-        return Nested.of(self.blocks)
+        """All blocks; those of headings are made when they are asked for."""
+        if self.kind != "prose":
+            return Nested.of(self.blocks)
+        from brimful.outline.prose import heading_block
 
-    def _nested_at(self, position: int) -> Nested:  # noqa: ARG002  (likewise)
-        """Blocks, those around a byte among them."""
-        return self.nested
+        markup = self._markup
+        ends = markup.section_ends
+        return Nested(markup.starts, ends, markup.parents, lambda at: heading_block(markup.title(at), ends[at]))
+
+    def _nested_at(self, position: int) -> Nested:
+        """Of code only the part around the byte is read."""
+        if self.kind != "code":
+            return self.nested
+        part = self._source.part_of(position)
+        if part not in self._nested_of:
+            from brimful.outline.layout import nested_blocks
+
+            self._nested_of[part] = nested_blocks(self._read, self._source.definitions(part))
+        return self._nested_of[part]
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The definitions of code and the sections of prose, in order, nested in each other."""
+        from brimful.outline.layout import definition_blocks
+
+        if self.kind != "prose":
+            return definition_blocks(self._read, self.structure.definitions)
+        return tuple(self.nested[at] for at in range(len(self.nested.starts)))
 
     def unit_at(self, position: int) -> int:
         """The index of the unit that holds the byte at `position` (the nearest one outside the text)."""
@@ -263,127 +302,24 @@ class Nested:
         return block
 
 
-class KnownOutline(Outline):
-    """The cuts that a text was stored with; what it is made of is read when it is first asked for.
-
-    Of one that is very long that would take too long: its headings are the `heads` that were found when it was stored.
-    """
-
-    def __init__(
-        self,
-        content: bytes,
-        units: Cuts,
-        sections: Cuts,
-        *,
-        kind: Kind,
-        language: str | None,
-        path: str,
-        heads: Heads | None = None,
-    ) -> None:
-        super().__init__(kind, language, len(content), units, sections)
-        self._content, self._path, self._heads = content, path, heads
-        self._nested_of: dict[int, Nested] = {}  # of code, by part
-
-    @cached_property
-    def structure(self) -> Structure:
-        """What the text is made of."""
-        from brimful.outline.structures import Structure, structure
-
-        if self.length > LARGEST:
-            return Structure(self.kind, self.language, self.length)
-        return structure(self._content, kind=self.kind, language=self.language, path=self._path)
-
-    @cached_property
-    def _markup(self) -> Markup:
-        """The titles and passages of prose."""
-        from brimful.outline.markup import Markup, format_of, marks_in
-
-        if self.kind != "prose" or (self.length > LARGEST and self._heads is None):
-            return Markup.of((), (), length=self.length)
-        if self._heads is None:
-            return marks_in(self._content, format_of(self._content, language=self.language, path=self._path))
-        columns = (column.tolist() for column in self._heads)
-        heads = [(start, end, level, self._content[start:end]) for start, end, level in zip(*columns, strict=True)]
-        return Markup.of(heads, (), length=self.length)
-
-    def passages_at(self, position: int) -> tuple[Passage, ...]:
-        """The passages near a byte."""
-        return self._markup.passages_near(position)
-
-    @cached_property
-    def headings(self) -> tuple[Heading, ...]:
-        """The headings of prose, in order; none of a very long text."""
-        return self._markup.headings() if self._heads is None else ()
-
-    @cached_property
-    def _heading_places(self) -> tuple[list[int], list[int]]:
-        return (self._markup.starts, self._markup.ends) if self._heads is None else ([], [])
-
-    @cached_property
-    def nested(self) -> Nested:
-        """All blocks; those of headings are made when they are asked for."""
-        if self.kind != "prose":
-            return Nested.of(self.blocks)
-        from brimful.outline.prose import heading_block
-
-        found = self._markup
-        ends = found.section_ends
-        return Nested(found.starts, ends, found.parents, lambda at: heading_block(found.title(at), ends[at]))
-
-    @cached_property
-    def has_messages(self) -> bool:
-        """Whether there are several, without making them."""
-        from brimful.outline.markup import has_messages
-
-        return self.kind == "prose" and self.length <= LARGEST and has_messages(self._content)
-
-    @cached_property
-    def _source(self) -> PartedSource:
-        from brimful.outline.structures import PartedSource
-
-        return PartedSource(self._content, self.language if self.length <= LARGEST else None)
-
-    def definitions_at(self, position: int) -> Sequence[Definition]:
-        """Those of the part of the code around the byte."""
-        return self._source.definitions(self._source.part_of(position)) if self.kind == "code" else ()
-
-    def _nested_at(self, position: int) -> Nested:
-        """Of code only the part around the byte is read."""
-        if self.kind != "code":
-            return self.nested
-        part = self._source.part_of(position)
-        if part not in self._nested_of:
-            from brimful.outline.layout import nested_blocks
-
-            self._nested_of[part] = nested_blocks(self._content, self._source.definitions(part))
-        return self._nested_of[part]
-
-    @cached_property
-    def blocks(self) -> tuple[Block, ...]:
-        """Its definitions, or its sections."""
-        from brimful.outline.layout import definition_blocks
-
-        if self.kind != "prose":
-            return definition_blocks(self._content, self.structure.definitions)
-        return tuple(self.nested[at] for at in range(len(self.nested.starts)))
-
-
 def outline(content: bytes, *, kind: Kind, language: str | None = None, path: str = "") -> Outline:
     r"""Find the cut points of any bytes; unknown languages and broken text get simpler outlines.
 
-    >>> found = outline(b"One. Two.\n\nThree.", kind="prose", language="text")
-    >>> found.units.tolist(), found.sections.tolist()
+    >>> read = outline(b"One. Two.\n\nThree.", kind="prose", language="text")
+    >>> read.units.tolist(), read.sections.tolist()
     ([0, 5, 11, 17], [0, 11, 17])
     """
-    from brimful.outline.layout import outline_code
-    from brimful.outline.prose import outline_prose
     from brimful.outline.records import outline_data
+    from brimful.outline.units import Text, divide_texts
 
-    if kind == "code":
-        return outline_code(content, language=language)
     if kind == "data":
         return outline_data(content, language=language)
-    return outline_prose(content, language=language, path=path)
+    texts = [Text(len(content), kind, language, path)]
+    units, sections, _ = divide_texts(content + NEWLINES, np.zeros(1, np.int64), texts)
+    ends = [len(content)]
+    return Outline(
+        kind, language, len(content), np.append(units, ends), np.append(sections, ends), content=content, path=path
+    )
 
 
 def _before(cuts: Cuts, position: int) -> int:

@@ -479,7 +479,7 @@ def outline_data(content: bytes, *, language: str | None = None) -> Outline:
     records, header = records_in(content, language=language)
     cuts = settle(content, np.stack((records.starts, records.ends), axis=1).ravel())
     units = break_long(content, cuts, over=UNIT_LIMIT)
-    return Outline("data", language, len(content), units, gather(cuts), records=records, header=header)
+    return Outline("data", language, len(content), units, gather(cuts), content=content, records=records, header=header)
 
 
 def records_in(content: bytes, *, language: str | None = None) -> tuple[Records, tuple[int, int] | None]:

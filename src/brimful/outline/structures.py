@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ from brimful.outline.languages import (
     is_form,
 )
 from brimful.outline.markup import Message, format_of, read_markup, read_messages
-from brimful.outline.masking import Brackets, Masked, is_known, mask, one_branch
+from brimful.outline.masking import Brackets, Masked, mask, one_branch
 from brimful.outline.outlines import Record
 from brimful.outline.passages import Heading, Passage
 from brimful.outline.records import records_in
@@ -98,15 +99,14 @@ def structure(content: bytes, *, kind: Kind, language: str | None = None, path: 
         return Structure(kind, language, length, definitions=definitions, imports=imports)
     if kind == "data":
         records, header = records_in(content, language=language)
-        definitions = definitions_in(content, language)
+        definitions = definitions_in(content, language) if is_form(language) else ()
         return Structure(kind, language, length, definitions=definitions, records=tuple(records), header=header)
     headings, passages = read_markup(content, format_of(content, language=language, path=path))
     return Structure(kind, language, length, headings=headings, passages=passages, messages=read_messages(content))
 
 
 def _read_code(content: bytes, language: str | None) -> tuple[tuple[Definition, ...], tuple[tuple[int, int], ...]]:
-    if language is None or not has_rules(language):
-        return (), ()
+    language = language or ""
     source, masked = _masked(content, language)
     return tuple(_read(source, masked)), imports_in(source, masked)
 
@@ -119,13 +119,31 @@ def _masked(content: bytes, language: str) -> tuple[Source, Masked]:
 
 
 def definitions_in(content: bytes, language: str | None) -> tuple[Definition, ...]:
-    r"""The definitions of a source, in order; none in a language without rules.
+    r"""The definitions of a source, in order.
 
     >>> code = b"class Pot:\n    def pour(self):\n        return 1\n"
     >>> [(found.qualified, found.kind) for found in definitions_in(code, "python")]
     [('Pot', 'class'), ('Pot.pour', 'method')]
     """
     return _read_code(content, language)[0]
+
+
+def definition_heads(content: bytes, language: str | None) -> Numbers:
+    r"""A row for each definition of more than a value, in order: its start, that of its name, its end and its level.
+
+    The level counts from 1.
+
+    >>> definition_heads(b"class Pot:\n    def pour(self):\n        return 1\n", "python").tolist()
+    [[0, 6, 47, 1], [15, 19, 47, 2]]
+    """
+    language = language or ""
+    source, masked = _masked(content, language)
+    if language in _STATEMENTS:
+        reader = Statements(source, masked.directives, several_lines=True)
+        definitions = _nested(source, _remarks(source, masked), reader.found())
+    else:
+        definitions = _read(source, masked)
+    return definitions.heads()
 
 
 class PartedSource:
@@ -140,14 +158,9 @@ class PartedSource:
     ['f']
     """
 
-    def __init__(self, content: bytes, language: str | None, *, part_bytes: int = _PART_BYTES) -> None:
+    def __init__(self, content: bytes, language: str, *, part_bytes: int = _PART_BYTES) -> None:
         self._bounds = [0]  # where parts begin
         self._read: dict[int, Definitions] = {}
-        if language is None or not has_rules(language):
-            self._read[0] = Definitions(
-                Source(b"", b"", Brackets(b""), ""), _NOTHING, (_NOWHERE, _NOWHERE), _says_nothing
-            )
-            return
         self._source, self._masked = _masked(content, language)
         self._remarks = _remarks(self._source, self._masked)
         if language in _STATEMENTS:
@@ -171,12 +184,6 @@ class PartedSource:
         return self._read[part]
 
 
-def has_rules(language: str) -> bool:
-    """Whether definitions are looked for in a language."""
-    is_read = language == "python" or language in _STATEMENTS or language in _SCRIPTS
-    return is_known(language) and (is_read or rule_of(language) is not None or is_form(language))
-
-
 def _read(source: Source, masked: Masked) -> Definitions:
     """All definitions of a source."""
     remarks = _remarks(source, masked)
@@ -193,18 +200,12 @@ def _found(source: Source, masked: Masked) -> list[Found]:
         return declared_in_script(source)
     if is_form(language):
         return declared_in_forms(source)
-    rule = rule_of(language)
-    if rule is not None and rule.ends in ("indent", "end"):
+    if rule_of(language).ends in ("indent", "end"):
         return declared_by_column(source)
     return declared(source)
 
 
-_NOTHING = np.empty((0, 4), np.int64)
 _NOWHERE = np.empty(0, np.int64), np.empty(0, np.int64)
-
-
-def _says_nothing(_: int) -> tuple[str, str, str]:
-    return "", "", ""
 
 
 def _remarks(source: Source, masked: Masked) -> tuple[Places, Places]:
@@ -260,6 +261,7 @@ class Definitions(Sequence[Definition]):
         said: Callable[[int], tuple[str, str, str]],
     ) -> None:
         comments, strings = remarks
+        self._source, self._given = source, given
         attributes = _ATTRIBUTED.get(source.language, 0)
         self.rows = nest_definitions(
             source.content, source.code, given, comments=comments, strings=strings, attributes=attributes,
@@ -291,6 +293,16 @@ class Definitions(Sequence[Definition]):
         """What one of them is called."""
         return self._said(int(self.rows[at, 7]))[0]
 
+    def heads(self) -> Numbers:
+        """A row for each definition of more than a value, as `definition_heads` gives them."""
+        code, heads, levels = self._source.code, [], [0]
+        for start, end, _, signature_end, parent, _, _, number, what in self.rows.tolist():
+            levels.append(levels[parent + 1] + bool(what & BLOCK))
+            if what & BLOCK:
+                name = _place_of(code, self._said(number)[0], int(self._given[number, 0]), signature_end)
+                heads.append((start, name, end, levels[-1]))
+        return np.array(heads, np.int64).reshape(-1, 4)
+
     def _read(self, at: int) -> Definition:
         start, end, signature, signature_end, parent, doc, doc_end, number, what = self.rows[at].tolist()
         name, kind, owner = self._said(number)
@@ -301,6 +313,18 @@ class Definitions(Sequence[Definition]):
         return Definition(
             start, end, name, qualified, cast("DefinitionKind", kind), parent, signature, signature_end, remark
         )
+
+
+_WORD = re.compile(rb"[\w\x80-\xff]")
+
+
+def _place_of(code: bytes, name: str, start: int, end: int) -> int:
+    """Where a definition that starts at a place has its name; its start where the name is written otherwise."""
+    word = name.encode()
+    at = code.find(word, start, end) if word else -1
+    while at >= 0 and (_WORD.match(code, at + len(word)) or (at and _WORD.match(code, at - 1))):
+        at = code.find(word, at + 1, end)
+    return at if at >= 0 else start
 
 
 def definition_row(each: Definition, number: int) -> tuple[int, ...]:

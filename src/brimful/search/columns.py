@@ -399,7 +399,7 @@ class CorpusColumns:
         """The headings of a segment and which one each stands under; None where there are none."""
         if number not in self._trees:
             segment = self.segments[number]
-            starts, ends, _ = segment.view.heads
+            starts, ends, _, _ = segment.view.heads
             bases = self._extents[0][number]
             self._trees[number] = HeadingTree(starts, ends, _parents(segment), bases) if len(starts) else None
         return self._trees[number]
@@ -550,7 +550,7 @@ def _joined(columns: Sequence[Numbers]) -> Numbers:
 
 def _parents(segment: _SegmentUnits) -> NDArray[np.int32]:
     """The heading above each heading of a segment, within its document; their number for none."""
-    starts, _, levels = segment.view.heads
+    starts, _, levels, _ = segment.view.heads
     count = len(starts)
     numbers = np.arange(count, dtype=np.int32)
     above = np.full(count, -1, np.int32)

@@ -110,11 +110,7 @@ Scores = NDArray[np.float64]
 
 _MOST_DEFINITIONS = 400  # lines and units that are read to see which name they define
 _LONGEST_HEAD = 300
-_DEFINED = re.compile(
-    rb"(?:def|class|function\*?|fn|func|fun|struct|interface|impl|trait|enum|module|namespace|sub|proc|procedure|macro"
-    rb"|union|protocol|extension|object|record|defmodule|defp|defmacro|contract|type|macro_rules!)"
-    rb"[ \t]+(?:\([^)\n]{0,80}\)[ \t]*|class[ \t]+)?([A-Za-z_$\x80-\xff][\w$\x80-\xff]*(?:(?:\.|::)[\w$\x80-\xff]+)*)"
-)
+_DEFINED = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*(?:(?:\.|::)[\w$\x80-\xff]+)*")
 # What stands before an option in a line that says what it does: nothing but markup, its short form, or the call of
 # a library that reads command lines. The signs of manual pages are taken out first.
 _LISTED = re.compile(
@@ -141,7 +137,7 @@ def definitions(
 ) -> list[list[int]]:
     """For each word the units that begin the definition of a name that is this word, each once.
 
-    A line that says so by its first word is known from the index. Of a word that is written as a name
+    The names of definitions are known from the index. Of a word that is written as a name
     (`LZ4_compress`, `res.redirect`, `evolve()`) the units that have it are read, since not every language says so.
     Where those are very many, the units that are worth most by their words are read, however the corpus is stored.
     """
@@ -158,20 +154,21 @@ def definitions(
         chosen.ends[units],
         np.array(chosen.bounds[1:]).searchsorted(units, "right"),
     )
-    names = [(each.word, *each.names) for each in term_hits]
+    spellings = [(each.word, *each.names) for each in term_hits]
     for number in sorted(set(owners.tolist())):
         own = np.flatnonzero(owners == number)
         heading, start, end = heads[own], begins[own], ends[own]
         tree = columns.heading_tree(number)
         if tree is not None:
             in_head = heading >= 0
-            start = np.where(in_head, tree.starts[heading], start)
+            names = columns.segments[number].view.heads.names
+            start = np.where(in_head, names[heading], start)
             end = np.where(in_head, np.minimum(tree.ends[heading], start + _LONGEST_HEAD), end)
         texts = columns.segments[number].view.texts(start.tolist(), end.tolist())
         rows = (words[own], units[own], heading, places[own] - start)
         for word, unit, head, at, text in zip(*(row.tolist() for row in rows), texts, strict=True):
             is_one = (
-                _name(text) in names[word] if head >= 0 else _begins_definition(text, at, len(term_hits[word].word))
+                _name(text) in spellings[word] if head >= 0 else _begins_definition(text, at, len(term_hits[word].word))
             )
             if is_one:
                 found[word][unit] = None
@@ -207,16 +204,14 @@ def _begins_definition(text: bytes, at: int, size: int) -> bool:
     )
 
 
-def _name(line: bytes) -> bytes:
-    """The name that a line defines, as a term; nothing if it defines none.
+def _name(text: bytes) -> bytes:
+    """The name that a text begins with, as a term; nothing if it begins with none.
 
-    >>> _name(b"async def Merge(*iterables):"), _name(b"func (r *Reader) Read(p []byte)"), _name(b"# Classes")
-    (b'merge', b'read', b'')
+    >>> _name(b"Merge(*iterables):"), _name(b"res.redirect = function () {"), _name(b"# Classes")
+    (b'merge', b'redirect', b'')
     """
-    found = _DEFINED.search(line)
-    if found is None:
-        return b""
-    return found[1].replace(b"::", b".").rpartition(b".")[2].lower().strip(b"_$")
+    name = _DEFINED.match(text)
+    return b"" if name is None else name[0].replace(b"::", b".").rpartition(b".")[2].lower().strip(b"_$")
 
 
 # A line that only leads elsewhere in the corpus: an item or a row that is one link to a place of this page or to

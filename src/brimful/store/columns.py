@@ -214,16 +214,17 @@ def check_cuts(content: bytes | mmap.mmap, *columns: Numbers) -> None:
 
 def read_heads(raw: bytes, row: SegmentRow) -> Heads:
     """Headings in order, in four bytes a place."""
-    starts, ends, levels = _read_table(raw, width=3)
+    starts, ends, levels, names = _read_table(raw, width=4)
     check(
         _is_within(starts, 0, row.length)
         and _is_within(ends, 0, row.length)
         and _is_within(levels, 0, _DEEPEST)
+        and _is_within(names, 0, row.length)
         and (starts[:-1] <= starts[1:]).all()
         and (starts <= ends).all(),
         f"a heading of segment {row.number} lies outside of it",
     )
-    return Heads(starts.astype(np.int32), ends.astype(np.int32), levels.astype(np.int8))
+    return Heads(starts.astype(np.int32), ends.astype(np.int32), levels.astype(np.int8), names.astype(np.int32))
 
 
 def pack_cards(cards: Sequence[Card]) -> bytes:

@@ -14,7 +14,7 @@ from blake3 import blake3
 from brimful.documents.documents import Document, Hit
 from brimful.index.segments import Numbers
 from brimful.outline.cuts import LARGEST
-from brimful.outline.outlines import KnownOutline, Outline, outline
+from brimful.outline.outlines import Outline, outline
 from brimful.store.caching import ByteCache
 from brimful.store.columns import check, check_cuts
 from brimful.store.rows import Row
@@ -279,5 +279,5 @@ def _read(snapshot: StoredSnapshot, row: Row, *, as_stored: bool) -> Document:
         cuts = snapshot.units(row.number), snapshot.sections(row.number)
         check_cuts(content, *cuts)
         heads = snapshot.heads(row.number) if row.length > LARGEST else None
-        stored = KnownOutline(content, *cuts, kind=row.kind, language=row.language, path=row.path, heads=heads)
+        stored = Outline(row.kind, row.language, len(content), *cuts, content=content, path=row.path, heads=heads)
     return Document(row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=stored)

@@ -149,9 +149,9 @@ class _Move:
 
     def heads(self) -> Heads:
         """Live headings on the new axis."""
-        starts, ends, levels = self.segment.heads
+        starts, ends, levels, names = self.segment.heads
         is_live, shifts = self._shifts(starts)
-        return Heads((starts + shifts)[is_live], (ends + shifts)[is_live], levels[is_live])
+        return Heads((starts + shifts)[is_live], (ends + shifts)[is_live], levels[is_live], (names + shifts)[is_live])
 
     def pages(self) -> Iterator[Postings]:
         """Live postings on the new axis."""

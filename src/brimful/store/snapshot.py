@@ -219,9 +219,9 @@ class StoredSnapshot:
         for segment, base, start, size in self._extents(number):
             heads = self._segments[segment].heads
             first, last = heads.starts.searchsorted(np.array((base, base + size), heads.starts.dtype))
-            starts, ends, levels = (column[first:last].astype(np.int64) for column in heads)
+            starts, ends, levels, names = (column[first:last].astype(np.int64) for column in heads)
             shift = start - base
-            parts.append((starts + shift, np.minimum(ends, base + size) + shift, levels))
+            parts.append((starts + shift, np.minimum(ends, base + size) + shift, levels, names + shift))
         return Heads(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def _cuts(self, number: int, column_of: Callable[[StoredSegment], Cuts], low: int, high: int | None) -> Numbers:

@@ -246,7 +246,7 @@ class Store(ABC):
                 _drop(cursor, [number for number, _, _ in _numbers_of(cursor, [document.path])])
                 (number,) = self._insert(cursor, [row_of(new)], {})
                 for start, part in pieces(document):  # a segment each takes half the memory; merging makes fewer
-                    extent = Extent(part, document.kind, document.language)
+                    extent = Extent(part, document.kind, document.language, document.path)
                     write_segment(cursor, [DocumentExtent(number, start, extent)])
         return 1
 
@@ -428,7 +428,7 @@ class Store(ABC):
     def rebuild(self) -> None:
         """Index all stored text again, by the rules of this program."""
         with self._writing() as cursor, self.snapshot() as now, commit(cursor):
-            kinds = {row.number: (row.kind, row.language) for row in now.rows()}
+            kinds = {row.number: (row.kind, row.language, row.path) for row in now.rows()}
             outdated = now.segments()
             extents = (
                 DocumentExtent(number, start, Extent(now.read(number, start, end), *kinds[number]))

@@ -225,7 +225,7 @@ def _extents(documents: dict[int, NewDocument]) -> Iterator[DocumentExtent]:
     for row in range(len(documents)):
         document = documents.pop(row).document
         for start, piece in pieces(document):
-            yield DocumentExtent(row, start, Extent(piece, document.kind, document.language))
+            yield DocumentExtent(row, start, Extent(piece, document.kind, document.language, document.path))
 
 
 def _draft(group: list[DocumentExtent]) -> _SegmentDraft:

@@ -9,7 +9,8 @@ from tests.index.segment import build_segment
 
 def heads_of(text, kind="prose", language="markdown"):
     """The words and levels of a text's heads."""
-    segment = build_segment([Extent(text.encode(), kind, language)])
+    path = "tea.adoc" if language == "asciidoc" else ""
+    segment = build_segment([Extent(text.encode(), kind, language, path)])
     heads = segment.heads
     rows = zip(heads.starts.tolist(), heads.ends.tolist(), heads.levels.tolist(), strict=True)
     return [(segment.padded[start:end].decode(), level) for start, end, level in rows]
@@ -52,20 +53,37 @@ def test_headings_of_prose(text, language, found):
     ("line", "level"),
     [
         ("def pour(cup):", 1),
-        ("    async def pour(self):", 2),
-        ("\tfunc pour() {", 2),
-        ("  class Pot {", 2),
+        ("    async def pour(self):", 1),
+        ("\tfunc pour() {", 1),
         ("pub unsafe extern fn pour() {", 1),
         ("export default function pour() {", 1),
-        ("        interface Pot {", 3),
         ("public static final class Pot {", 1),
-        ("impl Pot {", 1),
-        ("                                fn deep() {", 6),
     ],
 )
 def test_definitions_of_code(line, level):
-    """A line that begins with the word of a definition is a head; its level grows with the indentation."""
+    """In any language a line that begins with the word of a definition is a head."""
     assert heads_of(f"x = 1\n{line}\n    y\n", "code", None) == [(line.strip(), level)]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "heads"),
+    [
+        ("static int\npour(int cups)\n{\n  return 0;\n}\nint left(void);\n", "c", [("pour(int cups)", 1)]),
+        (
+            "class Pot {\n  pour(cup) {\n    return 1;\n  }\n}\nconst fill = (pot) => {\n  pot();\n};\n",
+            "javascript",
+            [("class Pot {", 1), ("pour(cup) {", 2), ("const fill = (pot) => {", 1)],
+        ),
+        (
+            "LIMIT = 3\n@warm\ndef pour():\n    def fill():\n        pass\n",
+            "python",
+            [("def pour():", 1), ("def fill():", 2)],
+        ),
+    ],
+)
+def test_definitions_are_those_of_the_outline(text, language, heads):
+    """The line that names a definition is a head below those that it stands in; values and prototypes are none."""
+    assert heads_of(text, "code", language) == heads
 
 
 @pytest.mark.parametrize(
