@@ -73,7 +73,7 @@ def account_of(
 
 
 def _charges(texts: Sequence[str], counter: TokenCounter) -> list[int]:
-    """What each text adds to those before it, never less than nothing."""
+    """The tokens that each text adds to the texts before it, never below zero."""
     totals = [measure.tokens for measure in accumulate(map(counter.measure, texts), add)]
     # A longer text can cost less than its beginning: what is saved is taken from the text that was begun.
     lowest = list(accumulate(reversed(totals), min))[::-1]

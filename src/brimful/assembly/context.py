@@ -182,7 +182,7 @@ class Context:
 
     @property
     def payload(self) -> Payload:
-        """What to send: the text, or the provider's structure for `messages` and `anthropic`."""
+        """The text to send, or the provider's structure for `messages` and `anthropic`."""
         return form_for(self.format).payload(self.blocks, self.text, self.showing)
 
     @property
@@ -219,7 +219,7 @@ class Context:
 
     @property
     def account(self) -> Account:
-        """Where the tokens of the budget went."""
+        """The tokens of the budget by purpose."""
         fragments = written(self.blocks, form=form_for(self.format), showing=self.showing)
         return account_of(
             [(window, fragment) for window, fragment in fragments if fragment.text],

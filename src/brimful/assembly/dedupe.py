@@ -37,7 +37,7 @@ class Duplicate:
 
 
 def dedupe(windows: Iterable[Window], *, threshold: float = 0.8) -> tuple[Window, ...]:
-    """Sort windows best first and leave out those that a better one covers.
+    """Windows sorted best first, without duplicates of better ones.
 
     A window is left out if its text equals a better one's, or if their overlap is above `threshold`: shared / shorter,
     in bytes inside one document, in five-word shingles across documents.

@@ -1,7 +1,7 @@
 """Draft windows: where windows begin and end before they are moved to natural boundaries.
 
-All arithmetic is on one document's ruler, which maps bytes to marks: bytes as they are, or in code only those that are
-not white space, so that indentation does not steer the choice (085b §5.3).
+All arithmetic is on one document's ruler, which maps bytes to marks: bytes as they are, or in code without
+white space, so that indentation does not steer the choice (085b §5.3).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from brimful.text.terms import matches_in, query_terms
 from brimful.windows.policies import Size, padding_for
 
 Joinable = Callable[[int, int], bool]
-"""Whether the bytes between two places may stand in one window."""
+"""Whether the bytes between two places may share a window."""
 
 _STRIDE_BYTES = 512  # between the sums that a ruler keeps
 

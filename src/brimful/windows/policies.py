@@ -11,7 +11,7 @@ from brimful.settings import Sizing, WindowSettings
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a policy decided, and the number of hits that it decided from (105 §2.3)."""
+    """A policy's decision, and the number of hits that it is based on (105 §2.3)."""
 
     policy: Sizing
     census: int  # hits before any is dropped

@@ -87,7 +87,7 @@ class Form:
 def in_block(
     windows: Sequence[Window], form: Form, showing: Showing
 ) -> Iterator[tuple[Window, list[Fragment], list[Fragment]]]:
-    """Each window of a block, with the fragments above its text and those of its text."""
+    """Each window of a block, with the fragments above its text and of its text."""
     previous: Window | None = None
     for window in windows:
         yield window, form.lead(previous, window, showing), form.body(window, showing)

@@ -1,4 +1,4 @@
-r"""`[DOC: path lines 12-30]` and the text below it (CFS §9), and the provider shapes that carry the same text.
+r"""`[DOC: path lines 12-30]` and the text below it (CFS §9), and the shapes of providers that carry this text.
 
 What a document says can't be mistaken for what Brimful says: each line of ours begins with a bracket, and a line of a
 document that looks like one (`[DOC:`, `[IN:`, `[SPAN:`, a marker `[...]` alone) gets a backslash; reading takes it off.
@@ -86,7 +86,7 @@ _OURS = "|".join(
     ]
 )
 _BEGINS = rf"(?:\A|(?<=[{BREAK}]))[{_UNSEEN}{COMBINING}]*\\*"
-_ANYWHERE = re.compile(_OURS, re.IGNORECASE)  # far cheaper than to look behind the start of every line
+_ANYWHERE = re.compile(_OURS, re.IGNORECASE)  # far cheaper than looking at the start of every line
 # These take long to compile, and few texts need them.
 _LOOKS_OURS, _ESCAPED = rf"(?i){_BEGINS}(?={_OURS})", rf"(?i)({_BEGINS})\\(?={_OURS})"
 # In a trail: what breaks a line elsewhere, and a sign that would stand between two seams.
@@ -281,7 +281,7 @@ def _as_search_results(blocks: Sequence[Block], _text: str, showing: Showing) ->
 
 
 def _window_texts(block: Block, showing: Showing) -> list[str]:
-    """The lines of each window of a block; the edge behind the last one is its own."""
+    """The lines of each window of a block; the last one includes the edge below it."""
     texts = []
     for window, above, body in in_block(block.windows, PLAIN, showing):
         below = _tail(window, showing) if window is block.windows[-1] else []
