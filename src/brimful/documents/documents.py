@@ -34,8 +34,8 @@ _MAX_LIKE_PATHS = 3
 class Document:
     """Immutable bytes with a name (the seeds' compound, document, snapshot).
 
-    `content` may be a str; it is kept as UTF-8 bytes, which must be valid. `kind` and `language` default to those of
-    path and content. `time` is in seconds since 1970, UTC; `vector` and `entities` come from the caller. `outline`,
+    `content` may be a str; it is kept as UTF-8 bytes, which must be valid. `kind` and `language` default to what
+    path and content show. `time` is in seconds since 1970, UTC; `vector` and `entities` are the caller's. `outline`,
     the places where it may be cut, is read off the content when first needed. A store, which has checked the content
     already, gives `id` and `outline`.
 

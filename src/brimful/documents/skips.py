@@ -11,7 +11,7 @@ from brimful.choices import normalise
 from brimful.errors import SettingError, choose
 
 _Liftable = Literal["hidden", "ignored", "derived", "secret", "binary", "too_large", "outside", "encoding"]
-"""What `allow` may name: behind every other reason there is nothing that could be read."""
+"""Reasons that `allow` may lift; with any other there is nothing to read."""
 _Final = Literal[
     "excluded", "link", "loop", "broken", "special", "unreadable", "name", "too_deep", "changing", "malformed", "empty"
 ]
@@ -138,18 +138,18 @@ def derived_folder(name: str, *, siblings: Collection[str], entries: Collection[
     """Describe a folder that nobody wrote by hand: packages, build output, a cache; "" if it may be anything else.
 
     >>> derived_folder("node_modules", siblings=(), entries=())
-    "others' code, as a package manager put it there"
+    "others' code, from a package manager"
     >>> derived_folder("build", siblings={"setup.py"}, entries=())
-    'what a build made, beside setup.py'
+    'build output, next to setup.py'
     >>> derived_folder("build", siblings={"conf.py"}, entries=())
     ''
     """
     if name in _PACKAGES:
-        return "others' code, as a package manager put it there"
+        return "others' code, from a package manager"
     if name in _CACHES or name.endswith(".egg-info"):
         return "what a program keeps for itself"
     if build_file := next((file for file in _BUILT.get(name, ()) if file in siblings), ""):
-        return f"what a build made, beside {build_file}"
+        return f"build output, next to {build_file}"
     if "pyvenv.cfg" in entries:
         return "a virtual environment of Python"
     return "a cache, as its CACHEDIR.TAG says" if "CACHEDIR.TAG" in entries else ""

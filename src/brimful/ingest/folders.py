@@ -98,7 +98,7 @@ class _Update:
             self.globs = [store.origins(prefix) for prefix in naming.shared if prefix != naming.prefix]
             self.store_files = {os.fspath(path) for path in store.own_files()}
         self.renewed: set[str] = set()  # paths of outdated documents that were stored again
-        self.skipped: list[Skipped] = []  # of files that were read, listed after those that were not
+        self.skipped: list[Skipped] = []  # of files that were read, listed after the unread ones
 
     def run(self) -> Report:
         """Walk, read, write, remove."""

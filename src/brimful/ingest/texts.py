@@ -133,7 +133,7 @@ def _check_free(store: Store, path: str, roots: Mapping[str, str]) -> None:
     normal = scheme + sign + normalize("NFC", normpath(name)).removeprefix("/" if name.startswith("//") else "")
     if path != normal or ".." in name.split("/") or name == ".":
         raise DocumentError(f"{path!r:.200} is not a name in its normal form, such as {normal!r:.200}; rename the text")
-    if roots and store.owner(path):  # the sender is not told the folder
+    if roots and store.owner(path):  # the sender does not learn the folder
         raise DocumentError(
             f"{path!r} is the document of a file in an added folder; give the text another path, "
             "or change the file and add the folder again"

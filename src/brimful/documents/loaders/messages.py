@@ -1,6 +1,6 @@
 """What do e-mails, mailboxes and chats say, message by message?
 
-Chats are exports of three forms, told apart by their fields, never by their names:
+Chats are exports of three forms, recognised by their fields, never by their names:
 
     chatgpt   [{"title", "mapping": {id: {"message", "parent", "children"}}, "current_node"}, …]
     claude    [{"name", "chat_messages": [{"sender", "text", "created_at"}, …]}, …]
