@@ -129,8 +129,7 @@ def test_an_agent_gets_the_server(brimful, corpus, tmp_path, monkeypatch):
     assert (done.code, done.out) == (0, "")
     assert str(file) in done.err
     (entry,) = json.loads(file.read_text())["mcpServers"].values()
-    assert entry["args"] == ["mcp", str(Path(corpus).absolute())]
-    assert Path(entry["command"]).is_absolute()
+    assert entry == {"command": sys.executable, "args": ["-m", "brimful", "mcp", str(Path(corpus).absolute())]}
     assert brimful("mcp", "install", "cursor", "--remove").code == 0
     assert json.loads(file.read_text()) == {"mcpServers": {}}
     assert "did you mean 'cursor'" in brimful("mcp", "install", "curser", corpus).err

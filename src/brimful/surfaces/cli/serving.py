@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import queue
-import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -101,11 +100,12 @@ def _install(words: Sequence[str], *, store: str | None, remove: bool, yes: bool
         file = agents.remove(agent)
     else:
         check_paths(paths)
-        named = store if paths else str(store_to_ask(store))
-        at = ["--store", named if "://" in named else str(Path(named).absolute())] if named else []
-        served = [*(str(Path(path).absolute()) for path in paths), *at]
-        program = shutil.which("brimful") or str(Path(sys.argv[0]).absolute())
-        file = agents.install(agent, [program, "mcp", *served], may_replace=lambda text: yes or confirmed(text))
+        place = store if paths else str(store_to_ask(store))
+        option = ["--store", place if "://" in place else str(Path(place).absolute())] if place else []
+        served = [*(str(Path(path).absolute()) for path in paths), *option]
+        # An agent starts with an environment of its own: the interpreter's path works in any virtual environment.
+        command = [sys.executable, "-m", "brimful", "mcp", *served]
+        file = agents.install(agent, command, may_replace=lambda text: yes or confirmed(text))
     say(f"{file} was written; restart the agent" if file else "nothing had to be written")
     return FOUND
 
