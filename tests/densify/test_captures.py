@@ -4,8 +4,6 @@ from brimful import Document
 from brimful.densify.captures import Captures
 from brimful.densify.memory import Memory
 from brimful.errors import ChoiceError, CorruptError, DocumentError
-from brimful.store.sqlite import SqliteStore
-from brimful.store.writing import NewDocument
 from brimful.testing import Fault, ScriptedProvider
 from tests.densify.test_densify import story
 
@@ -76,16 +74,6 @@ def test_a_pending_capture_is_written_before_the_first_call(captures):
     with ScriptedProvider(reply=reply) as provider:
         captures.capture(story(3), provider.model(), name="visit")
     assert seen == ["pending"]
-
-
-def test_a_done_capture_is_a_document_that_a_store_takes(captures, tmp_path):
-    """Its digest is found like any other document."""
-    done = captures.capture("Tea is at four in the garden. " * 5, name="notes/tea")
-    assert done.model == "extractive:"
-    with SqliteStore(tmp_path / "store.db") as store:
-        store.add([NewDocument(done.document()), NewDocument(done.digest_document())])
-        with store.snapshot() as now:
-            assert now.census(b"garden") >= 1
 
 
 def test_captures_are_listed_by_name_and_status(captures):

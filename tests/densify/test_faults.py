@@ -120,16 +120,6 @@ def test_a_date_is_waited_for():
     assert 20 < waits[0] <= 30
 
 
-def test_an_hour_is_not_waited_for():
-    """A wait beyond the longest ends the run at once, with the provider's words."""
-    waits = []
-    fault = Fault.status(429, {"error": "come back"}, headers={"Retry-After": "3600"})
-    with ScriptedProvider(every=fault) as provider, pytest.raises(RateLimitError, match="come back"):
-        densify(story(4), provider.model(), sleep=waits.append)
-    assert waits == []
-    assert len(provider.calls) == 1
-
-
 def test_a_connection_that_is_never_taken_ends():
     """A server that does not accept connections is unavailable, after the time for connecting."""
     with unanswered_address() as address, pytest.raises(UnavailableError, match="did not answer"):

@@ -63,14 +63,6 @@ def test_a_long_input_is_refused_with_the_counts():
     check_input(10**9, DensifySettings())
 
 
-def test_an_allowance_that_would_repeat_the_overflow_is_skipped():
-    """Halving goes on until the part that overflowed no longer fits as one."""
-    start = Allowances(100_000, 2_000, 512, 512)
-    found = halved(start, 30_000, SEED)
-    assert found is not None
-    assert found.part == 25_000
-
-
 def test_a_merge_is_halved_alone():
     """A merge overflow leaves the parts' allowance as it is, and ends where two partials are all there was."""
     now = Allowances(50_000, 2_000, 512, 512)

@@ -120,12 +120,6 @@ def test_a_silent_server_is_not_waited_for(server: Server) -> None:
     assert len(server.asked) == 1
 
 
-def test_no_server_is_an_error() -> None:
-    """A port where nobody listens is an EndpointError that names the server."""
-    with pytest.raises(EndpointError, match=r"http://127\.0\.0\.1:1/v1"):
-        EndpointEmbedder("http://127.0.0.1:1/v1", "m", dimensions=2).embed(["a"])
-
-
 def test_endless_answers_are_cut(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer beyond the bound is refused, not read to its end."""
     monkeypatch.setattr(endpoints, "_ANSWER_BYTES", 100)
