@@ -82,9 +82,9 @@ def test_documents_are_columns_by_path(store):
         assert list(found.languages) == [row.language for row in rows]
         assert list(found.titles) == [row.title for row in rows]
         assert found.rows_of(found.numbers).tolist() == list(range(len(found)))
-        assert found.paths[found.row_of(now.row("7.md").number)] == "7.md"
+        assert found.paths[found.rows_of(np.array([now.row("7.md").number]))[0]] == "7.md"
         with pytest.raises(DocumentError, match="ask the same snapshot"):
-            found.row_of(10**9)
+            found.rows_of(np.array([10**9]))
 
 
 def test_an_empty_store_has_no_columns(tmp_path):
@@ -93,4 +93,4 @@ def test_an_empty_store_has_no_columns(tmp_path):
         assert list(now.segments()) == []
         assert len(now.documents()) == 0
         with pytest.raises(DocumentError):
-            now.documents().row_of(1)
+            now.documents().rows_of(np.array([1]))

@@ -122,10 +122,6 @@ class Documents:
         columns = [list(self.paths), list(self.titles), list(self.kinds), list(self.languages)]
         return blake3(json.dumps(columns, separators=(",", ":")).encode()).hexdigest()
 
-    def row_of(self, number: int) -> int:
-        """The row of a document's number."""
-        return int(self.rows_of(np.array([number], np.int64))[0])
-
     def rows_of(self, numbers: Numbers) -> Numbers:
         """The rows of many numbers at once."""
         places = self._sorted.searchsorted(numbers)
