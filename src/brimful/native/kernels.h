@@ -37,12 +37,6 @@ typedef struct {
     int32_t length, number;
 } string_slot;
 
-/* A string to be sorted: its first eight bytes as a number that is in their order. */
-typedef struct {
-    uint64_t head;
-    int64_t number;
-} string_head;
-
 /* A vocabulary: token t is bytes[offsets[t]] to bytes[offsets[t + 1] - 1], none is longer than `longest`. `slots` is a
  * table of hashes over the tokens with 1 << bits places; kinds[pages[code >> 7] << 7 | (code & 127)] is what a character
  * is. `shorts` has 1 << 15 places, which are all zeros before the first call. */
@@ -90,10 +84,6 @@ int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *flags, uin
 int64_t number_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
                        uint64_t multiplier, string_slot *table, int64_t bits, int32_t *numbers, int32_t *firsts,
                        int32_t *lengths_of);
-void sort_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count, string_head *room,
-                  int64_t *order);
-void join_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, const int64_t *order,
-                  int64_t count, uint8_t sign, uint8_t *out, int32_t *bounds);
 int64_t add_twins(const int32_t *numbers, const int32_t *origins, int64_t count, const int32_t *moved,
                   const int32_t *twins, const uint8_t *is_twin, int32_t *made, int32_t *places);
 void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,

@@ -11,7 +11,7 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.native import MOST_BYTES, Numbers, Places, kernels, library, null, numbers_of, places_of, pointer, pointers
+from brimful.native import MOST_BYTES, Numbers, Places, kernels, library, numbers_of, places_of, pointer, pointers
 
 if TYPE_CHECKING:
     from brimful.native import Pointer
@@ -124,10 +124,8 @@ def sort_strings(padded: bytes, starts: Places, lengths: Places) -> Numbers:
     """The bytewise order of different strings; none has a NUL or is empty."""
     starts, lengths = places_of(starts), places_of(lengths)
     _check_strings(padded, starts, lengths)
-    room, order = kernels().types.new("string_head[]", 2 * len(starts)), np.empty(len(starts), np.int64)
-    given = (padded, pointer(starts), pointer(lengths), len(starts))
-    library().sort_strings(*given, room, pointer(order))
-    return order
+    names = _cut(padded, starts, lengths)
+    return np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
 
 
 def join_strings(
@@ -140,12 +138,14 @@ def join_strings(
         order = numbers_of(order)
         if len(order) != len(starts) or (len(order) and not 0 <= order.min() <= order.max() < len(starts)):
             raise ValueError("an order must name each string once")
-    joined = np.empty(int(lengths.sum(dtype=np.int64)) + len(lengths), np.uint8)
-    bounds = np.empty(len(starts) + 1, np.int32)
-    rows = pointer(order) if order is not None else null()
-    given = (padded, pointer(starts), pointer(lengths), rows, len(starts), sign[0])
-    library().join_strings(*given, pointer(joined), pointer(bounds))
-    return joined.tobytes(), bounds
+        starts, lengths = starts[order], lengths[order]
+    bounds = np.append(0, np.cumsum(lengths + 1)).astype(np.int32)
+    names = _cut(padded, starts, lengths)
+    return sign.join(names) + (sign if names else b""), bounds
+
+
+def _cut(padded: bytes, starts: Places, lengths: Places) -> list[bytes]:
+    return [padded[start:end] for start, end in zip(starts.tolist(), (starts + lengths).tolist(), strict=True)]
 
 
 def place_terms(
