@@ -32,9 +32,10 @@ sys.path.insert(0, str(ROOT))
 from core import report  # noqa: E402
 from grammars import definitions_by_grammar  # noqa: E402
 
-from brimful.index.build import divide_texts  # noqa: E402
+from brimful.native.lines import NEWLINES  # noqa: E402
 from brimful.outline.kinds import Kind, kind_of  # noqa: E402
 from brimful.outline.structures import definitions_in, structure  # noqa: E402
+from brimful.outline.units import Text, divide_texts  # noqa: E402
 
 AIM_NAMES, AIM_SPANS = 0.95, 0.90
 FILES, LARGEST, WIDEST, SEED = 150, 400_000, 200, 1
@@ -250,10 +251,10 @@ def timing(chosen: dict[str, list[Path]], place: Path) -> list[str]:
 
 def fastest(texts: list[tuple[str, bytes]], kinds: list[tuple[Kind, str | None]]) -> tuple[float, float]:
     """The best of three turns of both."""
-    axis = b"\n".join(content for _, content in texts)
+    axis = b"\n".join(content for _, content in texts) + NEWLINES
     sizes = np.array([len(content) for _, content in texts], np.int64)
     bases = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes + 1)[:-1]))
-    asked = [(len(content), *kind) for (_, content), kind in zip(texts, kinds, strict=True)]
+    asked = [Text(len(content), *kind, path) for (path, content), kind in zip(texts, kinds, strict=True)]
     best = [float("inf"), float("inf")]
     for _ in range(3):
         began = time.process_time()

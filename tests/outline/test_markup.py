@@ -288,6 +288,21 @@ def test_items_below_each_other_are_what_they_are_one_by_one(form: str, content:
         assert read_markup(content, form) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        (b"# 9.8. Dates\n\n## 9.8. `Dates`\n\n### Input\n\nText.\n", ["9.8. Dates", "Input"]),
+        (b"# Tea\n\n## You need all of this for one cup:\n\n- a pot\n", ["Tea"]),
+        (b"# Tea\n\n## You need:\n\n- a pot\n", ["Tea", "You need:"]),
+    ],
+)
+def test_a_repeated_heading_and_a_sentence_are_no_headings(text: bytes, titles: list[str]) -> None:
+    """A heading says something new, and is no sentence that leads to a list."""
+    headings = structure(text, kind="prose", language="markdown").headings
+    assert [heading.title for heading in headings] == titles
+    assert headings[-1].section_end == len(text)
+
+
 # ---- pages
 
 

@@ -32,7 +32,7 @@ _DATA = {
     "ini": "ini cfg conf properties env editorconfig desktop service gitconfig",
 }
 _CODE = {
-    "python": "py pyi pyw pyx",
+    "python": "py pyi pyw pyx pxd pxi",
     "javascript": "js mjs cjs jsx es6",
     "typescript": "ts mts cts",
     "tsx": "tsx",

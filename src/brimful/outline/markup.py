@@ -352,14 +352,35 @@ def marks_in(content: bytes, form: _Format) -> Markup:
         heads = _page_heads(content) if form == "text" else []
         if heads and _are_few(len(found.titles), heads):
             return Markup.of(heads, _Passages(found), length=len(content))
+        titles = _without_false(content, found.titles)
         words = _macro_words if form == "roff" else _words
-        return Markup(found.titles, partial(words, content, found.titles), _Passages(found))
+        return Markup(titles, partial(words, content, titles), _Passages(found))
     reading = Reading(content, b"\n" + content, _items(form))
     end = passages.front_matter(content) if form in ("org", "asciidoc") else 0
     if end:
         reading.passages.append(Passage(0, end, "front matter"))
     found_passages = _read_marks(reading, _pattern(form), end + 1 if end else 0)
     return Markup.of(reading.headings, found_passages, length=len(content))
+
+
+_MOST_WORDS = 6  # of a heading that ends with a colon: a longer one is a sentence
+_PLAIN = re.compile(rb"[`*_\\]|\[|\]\([^()]*\)")
+
+
+def _without_false(content: bytes, titles: Numbers) -> Numbers:
+    """Leave out headings that repeat the one that they stand under, and sentences that end with a colon."""
+    plain = [_PLAIN.sub(b"", content[start:end]).split() for start, end in titles[:, 3:5].tolist()]
+    false = [
+        (parent >= 0 and plain[at] == plain[parent])
+        or (len(plain[at]) > _MOST_WORDS and plain[at][-1].endswith((b":", b"\xef\xbc\x9a")))
+        for at, parent in enumerate(titles[:, 6].tolist())
+    ]
+    if not any(false):
+        return titles
+    kept = titles[~np.array(false, np.bool_)]
+    rows = marks.nest_titles(kept[:, 0], kept[:, 1], kept[:, 2], length=len(content))
+    rows[:, 3:5] = kept[:, 3:5]
+    return rows
 
 
 def _words(content: bytes, titles: Numbers, at: int) -> bytes:
