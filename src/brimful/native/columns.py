@@ -127,10 +127,12 @@ class OpenPages:
 
     def beginning(self, prefix: bytes) -> list[bytes]:
         """The names with a prefix, page after page."""
-        bounds = self._beginning(prefix).tolist()
-        texts = [page.names[first + 1 : last] for page, (first, last) in zip(self._kept, bounds, strict=True) if page]
-        joined = b"\n".join(filter(None, texts))
-        return joined.split(b"\n") if joined else []
+        names = []
+        for text in [page.names for page in self._kept if page is not None]:
+            last = text.rfind(b"\n" + prefix, 0, -1)
+            if last >= 0:
+                names += text[text.index(b"\n" + prefix) + 1 : text.index(b"\n", last + 1)].split(b"\n")
+        return names
 
     def near(self, prefix: bytes, letters: int, *, longer: int) -> list[bytes]:
         """Names with a prefix that may have this number of letters, or up to `longer` more or fewer.
@@ -142,12 +144,6 @@ class OpenPages:
         plain = [name for name in names if name.isalpha() and len(name) <= most]
         others = [name for name in names if len(name) <= 4 * most and (b"'" in name or not name.isascii())]
         return plain + others
-
-    def _beginning(self, prefix: bytes) -> Numbers:
-        """The newlines of each page before the first and after the last name with a prefix."""
-        bounds = np.empty((self._count, 2), np.int64)
-        library().find_beginnings(self.struct, self._count, prefix, len(prefix), pointer(bounds))
-        return bounds
 
     def _find(self, name: bytes) -> tuple[Numbers, Numbers, int]:
         """Of each page the numbers before the column of a name, and its size; and the sum of these sizes."""

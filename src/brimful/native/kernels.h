@@ -65,7 +65,6 @@ void unpack_numbers(const uint8_t *packed, int64_t size, int64_t sums, int64_t *
 int64_t pack_columns(const int64_t *columns, const int64_t *offsets, int64_t count, int64_t *ends, uint8_t *out);
 
 /* skips.c */
-void find_beginnings(const page *pages, int64_t count, const uint8_t *prefix, int64_t length, int64_t *bounds);
 int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *name, int64_t length, int64_t *before,
                       int64_t *counts);
 int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *before, const int64_t *counts,
@@ -122,7 +121,6 @@ int64_t most_alike(const uint64_t *sets, const int64_t *offsets, const uint64_t 
 /* tokens.c */
 int64_t index_tokens(const uint8_t *bytes, const int32_t *offsets, int64_t count, uint64_t *slots, int64_t bits);
 int64_t count_tokens(const vocabulary *words, const uint8_t *text, int64_t size);
-void count_each(const vocabulary *words, const uint8_t *text, const int64_t *ends, int64_t texts, int64_t *counts);
 int64_t find_token(const vocabulary *words, const uint8_t *text, int64_t size);
 
 /* sources.c */

@@ -53,41 +53,6 @@ static int64_t line_of(const uint8_t *text, int64_t size, const uint8_t *name, i
     return -1;
 }
 
-/* Where lines begin so: from the newline before the first of them to the one behind the last; both are the newline
- * before which such lines would end where there are none. */
-static void lines_beginning(const uint8_t *text, int64_t size, const uint8_t *prefix, int64_t length, int64_t *bounds)
-{
-    for (int is_behind = 0; is_behind < 2; is_behind++) {
-        int64_t low = is_behind ? bounds[0] : 0, high = size - 1;
-        while (low < high) {
-            int64_t begin = low + (high - low) / 2;
-            while (text[begin] != '\n')
-                begin--;
-            const uint8_t *line = text + begin + 1;
-            int64_t own = (const uint8_t *)memchr(line, '\n', (size_t)(high - begin)) - line;
-            int order = memcmp(line, prefix, (size_t)(own < length ? own : length));
-            if (order < 0 || (!order && (own < length || is_behind)))
-                low = begin + 1 + own;
-            else
-                high = begin;
-        }
-        bounds[is_behind] = low;
-    }
-}
-
-/* Of each page where the names stand that begin with a prefix, as two newlines of its text: bounds[2 * page] before the
- * first of them and bounds[2 * page + 1] behind the last. They are the same where there are none; a page of no bytes has
- * 0 and 0. */
-void find_beginnings(const page *pages, int64_t count, const uint8_t *prefix, int64_t length, int64_t *bounds)
-{
-    for (int64_t at = 0; at < count; at++) {
-        bounds[2 * at] = bounds[2 * at + 1] = 0;
-        if (pages[at].size)
-            lines_beginning(pages[at].names, pages[at].size, prefix, length,
-                            bounds + 2 * at);
-    }
-}
-
 /* How many numbers the column of line `line` has, and in `before` how many stand before it; -1 where the page does not say
  * so, or says more than it has: each number takes a byte at least. */
 static int64_t count_of(const page *own, int64_t line, int64_t *before)

@@ -389,13 +389,6 @@ int64_t count_tokens(const vocabulary *words, const uint8_t *text, int64_t size)
     return total;
 }
 
-/* Count the tokens of many texts: text t is text[ends[t - 1]] to text[ends[t] - 1]. */
-void count_each(const vocabulary *words, const uint8_t *text, const int64_t *ends, int64_t texts, int64_t *counts)
-{
-    for (int64_t at = 0, start = 0; at < texts; start = ends[at++])
-        counts[at] = count_tokens(words, text + start, ends[at] - start);
-}
-
 /* The number of the token that a text is, or -1. */
 int64_t find_token(const vocabulary *words, const uint8_t *text, int64_t size)
 {

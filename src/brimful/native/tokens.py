@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,13 +82,6 @@ class TokenTable:
         """The tokens of a text that is UTF-8; None where it has a character of no known kind, or a very long piece."""
         tokens: int = library().count_tokens(self._vocabulary, text, len(text))
         return tokens if tokens >= 0 else None
-
-    def count_each(self, texts: Sequence[bytes]) -> list[int]:
-        """The tokens of each of some texts; -1 where that is not known."""
-        ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
-        counts = np.empty(len(texts), np.int64)
-        library().count_each(self._vocabulary, b"".join(texts), pointer(ends), len(texts), pointer(counts))
-        return counts.tolist()
 
     def find(self, text: bytes) -> int | None:
         """The number of the token that a text is."""

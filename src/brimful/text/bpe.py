@@ -252,10 +252,10 @@ class BpeCounter:
         if self._word_by_word or (table := table_of(self.name)) is None:
             return
         fresh = [text for text in dict.fromkeys(texts) if text not in self._memory and len(text) <= _SHORT]
-        if len(fresh) > 1:
-            for text, tokens in zip(fresh, table.count_each([text.encode() for text in fresh]), strict=True):
-                if tokens >= 0:
-                    self._memory.keep(text, tokens)
+        for text in fresh:
+            tokens = table.count(text.encode())
+            if tokens is not None:
+                self._memory.keep(text, tokens)
 
     def row(self, pieces: Iterable[Any]) -> _BpeMeasure:
         """The measure of texts one after the other, of measures and of short texts that were not measured.
