@@ -157,9 +157,9 @@ int64_t find_sentences(const uint8_t *text, int64_t size, const uint8_t *signs, 
     uint8_t asks[256]; /* by byte: may a sentence end with it? */
     for (int code = 0; code < 256; code++)
         asks[code] = code >= FIRST_WIDE || signs[code] & STOP;
-    marking marks = marking_of(asks);
+    const uint8_t *marks = asks;
     for (int64_t block = 0; block < size; block += 64)
-        for (uint64_t bits = lowest_bits(text + block, size - block, &marks); bits; bits &= bits - 1) {
+        for (uint64_t bits = lowest_bits(text + block, size - block, marks); bits; bits &= bits - 1) {
             int64_t place = sentence_behind(text, signs, block + __builtin_ctzll(bits), short_forms, forms, wide, wides);
             if (place >= 0)
                 places[count++] = place;

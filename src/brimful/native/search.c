@@ -15,9 +15,9 @@ void find_anchors(const uint8_t *text, int64_t size, const uint8_t *anchors, con
             seconds[code] |= bounds[anchor + 1] - bounds[anchor] > 1 ? (uint64_t)1 << (anchors[bounds[anchor] + 1] & 63)
                                                                      : ~(uint64_t)0;
     }
-    marking marks = marking_of(begins);
+    const uint8_t *marks = begins;
     for (int64_t block = 0; block < size; block += 64)
-        for (uint64_t bits = lowest_bits(text + block, size - block, &marks); bits; bits &= bits - 1) {
+        for (uint64_t bits = lowest_bits(text + block, size - block, marks); bits; bits &= bits - 1) {
             int64_t at = block + __builtin_ctzll(bits);
             if (at + 1 < size && !(seconds[text[at]] >> (text[at + 1] & 63) & 1))
                 continue;
@@ -74,10 +74,10 @@ static inline int64_t add_run(const uint8_t *from, int64_t size, uint8_t *out, i
  * the whole text and one byte. Returns how many bytes it got. */
 int64_t long_runs(const uint8_t *text, int64_t size, const uint8_t *table, int64_t least, uint8_t *out)
 {
-    marking marks = marking_of(table);
+    const uint8_t *marks = table;
     int64_t length = 0, begun = 0; /* bytes that the run has which goes on in the next block */
     for (int64_t block = 0; block < size; block += 64) {
-        uint64_t bits = lowest_bits(text + block, size - block, &marks);
+        uint64_t bits = lowest_bits(text + block, size - block, marks);
         if (bits == ~(uint64_t)0) {
             begun += 64;
             continue;

@@ -26,7 +26,7 @@ static inline int64_t find_byte(const uint8_t *text, int64_t size, int64_t from,
 }
 
 /* The first byte from a place on that is marked, or `size`: 64 are looked at together. */
-static inline int64_t next_marked(const uint8_t *text, int64_t size, int64_t at, const marking *marks)
+static inline int64_t next_marked(const uint8_t *text, int64_t size, int64_t at, const uint8_t *marks)
 {
     for (; at < size; at += 64) {
         uint64_t bits = lowest_bits(text + at, size - at, marks);
@@ -163,9 +163,9 @@ int64_t mask_source(const uint8_t *text, int64_t size, const uint16_t *readers, 
     uint8_t begins[256]; /* by byte: may anything begin with it? */
     for (int byte = 0; byte < 256; byte++)
         begins[byte] = readers[byte] > 0;
-    marking marks = marking_of(begins);
+    const uint8_t *marks = begins;
     memcpy(code, text, (size_t)size);
-    for (int64_t at = 0; (at = next_marked(text, size, at, &marks)) < size;) {
+    for (int64_t at = 0; (at = next_marked(text, size, at, marks)) < size;) {
         int64_t end = past_token(text, size, at, readers[text[at]]);
         if (end < 0)
             return UNTOLD;
@@ -194,9 +194,9 @@ int64_t pair_brackets(const uint8_t *code, int64_t size, const int8_t *turns, in
     uint8_t turning[256];
     for (int byte = 0; byte < 256; byte++)
         turning[byte] = turns[byte] != 0;
-    marking marks = marking_of(turning);
+    const uint8_t *marks = turning;
     for (int64_t block = 0; block < size; block += 64)
-        for (uint64_t bits = lowest_bits(code + block, size - block, &marks); bits; bits &= bits - 1) {
+        for (uint64_t bits = lowest_bits(code + block, size - block, marks); bits; bits &= bits - 1) {
             int64_t at = block + __builtin_ctzll(bits);
             int8_t turn = turns[code[at]];
             if (count == most)
@@ -290,7 +290,7 @@ static int branch_of(const uint8_t *text, int64_t start, int64_t end)
     return 0;
 }
 
-static int is_even(const uint8_t *code, int64_t start, int64_t end, const marking *marks)
+static int is_even(const uint8_t *code, int64_t start, int64_t end, const uint8_t *marks)
 {
     int64_t braces = 0, rounds = 0;
     for (int64_t block = start; block < end; block += 64)
@@ -312,7 +312,7 @@ int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int64_t *st
 {
     int64_t depth = 0, found = 0;
     uint8_t counted[256] = {['('] = 1, [')'] = 1, ['{'] = 1, ['}'] = 1};
-    marking marks = marking_of(counted);
+    const uint8_t *marks = counted;
     for (int64_t token = 0; token < count; token++) {
         int branch = kinds[token] == DIRECTIVE_KIND ? branch_of(text, starts[token], ends[token]) : 0;
         if (branch == IF || branch == IF_ZERO) {
@@ -326,7 +326,7 @@ int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int64_t *st
             depth--;
             int64_t branches = 0, uneven = 0, last = token;
             while (before[last] >= 0) {
-                uneven |= !is_even(code, ends[before[last]], starts[last], &marks);
+                uneven |= !is_even(code, ends[before[last]], starts[last], marks);
                 last = before[last];
                 branches++;
             }

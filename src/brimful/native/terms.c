@@ -85,13 +85,13 @@ typedef struct {
     const uint8_t *text, *flags;
     int64_t size, block;
     uint64_t bits;
-    marking marks;
+    const uint8_t *marks;
 } blocks;
 
 static void open_block(blocks *here, int64_t block)
 {
     here->block = block;
-    here->bits = lowest_bits(here->text + 64 * block, here->size - 64 * block, &here->marks);
+    here->bits = lowest_bits(here->text + 64 * block, here->size - 64 * block, here->marks);
 }
 
 /* The first place from `at` on that is part of a clump, or with `flip` of all ones is not; the end where there is
@@ -144,7 +144,7 @@ int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *flags, uin
                     int64_t *state)
 {
     strings known = {text, multiplier, table, (unsigned)bits, firsts, lengths, 0};
-    blocks here = {text, flags, size, -1, 0, marking_of(flags)};
+    blocks here = {text, flags, size, -1, 0, flags};
     int64_t at = state[0], count = state[1], most = (int64_t)3 << (bits - 2);
     for (int64_t number = 0; number < state[2]; number++)
         number_of(&known, ask(&known, firsts[number], lengths[number]));
