@@ -11,8 +11,8 @@ from typing import cast
 
 from brimful.outline.declarations import NAME, REACH, Found, Source, line_end
 from brimful.outline.languages import _closing_lines
+from brimful.outline.layout import Block, BlockKind
 from brimful.outline.masking import Brackets, Indentation, Masked
-from brimful.outline.outlines import Block, BlockKind
 from brimful.outline.structures import Definition, DefinitionKind
 
 _Places = tuple[list[int], list[int]]  # starts and ends

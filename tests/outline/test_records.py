@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimful.outline.outlines import Outline, Records, outline
+from brimful.outline.outlines import Outline, outline
+from brimful.outline.records import Records
 from brimful.outline.times import epoch_of, time_of
 
 NOON = 1714557600  # 2024-05-01T10:00:00Z

@@ -13,9 +13,63 @@ import numpy as np
 from brimful.native import Numbers
 from brimful.native.definitions import DEFINITION, find_blocks
 from brimful.outline.masking import mask
-from brimful.outline.outlines import Block, Nested
+from brimful.outline.passages import Title
 from brimful.outline.structures import Definition, Definitions, Structure, definition_row
 from brimful.outline.structures import Definition as Defined
+
+BlockKind = Literal["function", "class", "heading"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Something with a beginning that explains it: a function, a class, a heading section.
+
+    `start` includes leading decorators and comments; the signature starts at the definition's own
+    line, indentation included, and ends before the body, without a trailing newline. `level` is the
+    nesting depth counted from 1, or the heading's level.
+    """
+
+    start: int
+    end: int
+    kind: BlockKind
+    signature_start: int
+    signature_end: int
+    name: str
+    level: int
+
+
+class Nested:
+    """Blocks in order, and for each the place of the one that it stands in, or -1.
+
+    Most are never asked for: `made` makes one when it is.
+    """
+
+    def __init__(self, starts: list[int], ends: list[int], parents: list[int], made: Callable[[int], Block]) -> None:
+        self.starts, self.ends, self.parents, self._make = starts, ends, parents, made
+        self._made: dict[int, Block] = {}
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block]) -> Nested:
+        """Those that are there already."""
+        ends, parents = [block.end for block in blocks], list[int]()
+        for number, end in enumerate(ends):
+            around = number - 1
+            while around >= 0 and ends[around] < end:
+                around = parents[around]
+            parents.append(around)
+        return cls([block.start for block in blocks], ends, parents, blocks.__getitem__)
+
+    def __getitem__(self, at: int) -> Block:
+        block = self._made.get(at)
+        if block is None:
+            block = self._made[at] = self._make(at)
+        return block
+
+
+def heading_block(found: Title, end: int) -> Block:
+    """A title as a block, up to the end of its section."""
+    start, title_end, level, title = found
+    return Block(start, end, "heading", start, title_end, title.decode(errors="replace"), level)
 
 
 def nested_blocks(content: bytes, found: Definitions) -> Nested:

@@ -368,10 +368,11 @@ _PLAIN = re.compile(rb"[`*_\\]|\[|\]\([^()]*\)")
 
 
 def _without_false(content: bytes, titles: Numbers) -> Numbers:
-    """Leave out headings that repeat the one that they stand under, and sentences that end with a colon."""
+    """Leave out headings in another, those that repeat the one above, and sentences that end with a colon."""
     plain = [_PLAIN.sub(b"", content[start:end]).split() for start, end in titles[:, 3:5].tolist()]
     false = [
-        (parent >= 0 and plain[at] == plain[parent])
+        (at > 0 and titles[at, 0] < titles[at - 1, 1])
+        or (parent >= 0 and plain[at] == plain[parent])
         or (len(plain[at]) > _MOST_WORDS and plain[at][-1].endswith((b":", b"\xef\xbc\x9a")))
         for at, parent in enumerate(titles[:, 6].tolist())
     ]

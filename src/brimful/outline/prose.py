@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from brimful.outline.outlines import Block
-from brimful.outline.passages import Title
 from brimful.text.spans import Span
 
 # ---- sentences: Does a sentence lean on the one before?
@@ -88,12 +86,6 @@ def refers_back(content: bytes, start: int) -> bool:
     if first.startswith(_BACKWARD_CJK) or first in _ELISIONS or first.startswith(("c'", "c’")):
         return True
     return first.rstrip("'’").encode() in _BACKWARD or _LATTER.match(rest) is not None
-
-
-def heading_block(found: Title, end: int) -> Block:
-    """A title as a block, up to the end of its section."""
-    start, title_end, level, title = found
-    return Block(start, end, "heading", start, title_end, title.decode(errors="replace"), level)
 
 
 # ---- edges: Where may a text be shown from, or to, without parting a sentence? Told by the bytes around alone: any

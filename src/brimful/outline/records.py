@@ -5,16 +5,89 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from functools import lru_cache, partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.native import lines as kernels
-from brimful.outline.cuts import FILLED, UNIT_LIMIT, Cuts, break_long, gather, line_starts, settle
+from brimful.outline.cuts import FILLED, Cuts, line_starts, settle
 from brimful.outline.kinds import kind_of
-from brimful.outline.outlines import NO_RECORDS, Outline, Records, Said
 from brimful.outline.times import epoch_of, time_of
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One data record: half-open bytes that begin and end at unit cuts (its separator included).
+
+    `time` is in whole seconds since 1970 in UTC.
+    """
+
+    start: int
+    end: int
+    time: int | None = None
+    category: str | None = None
+
+
+Said = Callable[[int, int], tuple[int | None, str | None]]
+"""What the record of a range says: its time and its category."""
+
+
+class Records(Sequence[Record]):
+    """The records of data in order, in columns: a file has a hundred thousand, of which a window shows ten.
+
+    What one of them says is read when it is asked for.
+
+    >>> Records(np.array([0, 4]), np.array([4, 9]), lambda start, end: (end, None))[1]
+    Record(start=4, end=9, time=9, category=None)
+    """
+
+    def __init__(self, starts: Cuts, ends: Cuts, said: Said | None = None, *, have_categories: bool = True) -> None:
+        self.starts, self.ends = starts, ends
+        self._said, self._have_categories = said, said is not None and have_categories
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, at: int) -> Record: ...
+    @overload
+    def __getitem__(self, at: slice) -> Records: ...
+    def __getitem__(self, at: int | slice) -> Record | Records:
+        if isinstance(at, slice):
+            return self.kept(at)
+        start, end = int(self.starts[at]), int(self.ends[at])
+        return Record(start, end, *(self._said(start, end) if self._said else ()))
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Records) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    @cached_property
+    def have_categories(self) -> bool:
+        """Whether any of them says of which kind it is."""
+        return self._have_categories and any(record.category for record in self)
+
+    def kept(self, which: slice | NDArray[np.bool_]) -> Records:
+        """Some of them."""
+        return Records(self.starts[which], self.ends[which], self._said, have_categories=self._have_categories)
+
+    def touching(self, start: int, end: int) -> Records:
+        """Those that share a byte with a range."""
+        return self[int(self.ends.searchsorted(start, side="right")) : int(self.starts.searchsorted(end, side="left"))]
+
+    def between(self, start: int, end: int) -> Records:
+        """From the one that holds a byte, or the first, to the one that holds another."""
+        first = max(int(self.starts.searchsorted(start, side="right")) - 1, 0)
+        return self[first : int(self.starts.searchsorted(end, side="right"))]
+
+
+NO_RECORDS = Records(np.empty(0, np.int64), np.empty(0, np.int64))
+
 
 # ---- elements: What are the records of a nested text: JSON, JSON Lines, XML?
 
@@ -469,17 +542,6 @@ def _level(content: bytes, start: int, end: int, *, at: int) -> str | None:
 
 # The newline (one is put in front of the text) before a line that starts a top-level block.
 _TOP = {"yaml": re.compile(rb"\n(?=[^\s#}\])])"), "toml": re.compile(rb"\n(?=\[)"), "ini": re.compile(rb"\n(?=\[)")}
-
-
-def outline_data(content: bytes, *, language: str | None = None) -> Outline:
-    """Records as units (cut further where one is long), groups of records as sections.
-
-    Without a language the format is guessed from the beginning; unknown formats go by lines.
-    """
-    records, header = records_in(content, language=language)
-    cuts = settle(content, np.stack((records.starts, records.ends), axis=1).ravel())
-    units = break_long(content, cuts, over=UNIT_LIMIT)
-    return Outline("data", language, len(content), units, gather(cuts), content=content, records=records, header=header)
 
 
 def records_in(content: bytes, *, language: str | None = None) -> tuple[Records, tuple[int, int] | None]:

@@ -34,9 +34,8 @@ from brimful.outline.languages import (
 )
 from brimful.outline.markup import Message, format_of, read_markup, read_messages
 from brimful.outline.masking import Brackets, Masked, mask, one_branch
-from brimful.outline.outlines import Record
 from brimful.outline.passages import Heading, Passage
-from brimful.outline.records import records_in
+from brimful.outline.records import Record, records_in
 from brimful.outline.scripts import declared_in_script
 from brimful.outline.statements import Statements
 

@@ -48,7 +48,7 @@ _LEAST_TURNS = 3
 _MOST_LEVELS = 6
 _COUNTED = ~np.isin(np.arange(256), list(b" \t"))
 _NO_ROWS, _NO_PLACES = np.zeros((0, 3), np.int64), np.zeros((0, 5), np.int64)
-_LEAST_APART = 100  # bytes between two definitions that both begin a unit: less is the head of a class, or an accessor
+_LEAST_DEFINITION = 100  # bytes of a definition that begins a unit, as does the one after it: less is an accessor
 _GATHERED = 300  # bytes of code and data that are gathered into a unit
 _SPEAKS = np.isin(np.arange(256), [*b"ABCDEFGHIJKLMNOPQRSTUVWXYZ<[0123456789", *range(0x80, 0x100)])
 
@@ -288,9 +288,11 @@ def _definitions(axis: _Axis) -> tuple[Heads, Cuts]:
     places = [_NO_PLACES]
     for number in np.flatnonzero((axis.kinds == _CODE) & (axis.ends - axis.bases <= LARGEST)).tolist():
         rows = definition_heads(axis.content_of(number), axis.texts[number].language)
-        is_apart = np.diff(rows[:, 0], prepend=-_LEAST_APART) >= _LEAST_APART
-        places.append(np.column_stack((rows + int(axis.bases[number]) * np.array((1, 1, 1, 0)), is_apart)))
-    starts, names, ends, levels, is_apart = np.concatenate(places).T
+        is_cut = rows[:, 2] - rows[:, 0] >= _LEAST_DEFINITION
+        following = rows[:, 0].searchsorted(rows[is_cut, 2])
+        is_cut[following[following < len(rows)]] = True
+        places.append(np.column_stack((rows + int(axis.bases[number]) * np.array((1, 1, 1, 0)), is_cut)))
+    starts, names, ends, levels, is_cut = np.concatenate(places).T
     begins, named, finish = (
         axis.lines.starts.searchsorted(column, side="right") - 1 for column in (starts, names, ends)
     )
@@ -298,7 +300,7 @@ def _definitions(axis: _Axis) -> tuple[Heads, Cuts]:
     heads = Heads(
         axis.lines.firsts[lines], axis.lines.ends[lines], np.minimum(levels, _MOST_LEVELS)[first], names[first]
     )
-    return heads, np.unique(axis.lines.starts[begins[(finish > begins) & (is_apart > 0)]])
+    return heads, np.unique(axis.lines.starts[begins[(finish > begins) & (is_cut > 0)]])
 
 
 def _in_order(parts: Sequence[Heads]) -> Heads:

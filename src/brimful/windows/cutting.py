@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from brimful.documents.documents import Document, Hit
 from brimful.outline.cuts import BLANKS
-from brimful.outline.outlines import NO_RECORDS, Records
 from brimful.outline.prose import refers_back
+from brimful.outline.records import NO_RECORDS, Records
 from brimful.settings import WindowSettings
 from brimful.text.spans import Span, back_to_code_point, on_to_code_point
 from brimful.windows.drafts import Draft, Joinable, Ruler, around, draft_windows, focused, places_of, widen

@@ -12,8 +12,10 @@ from operator import attrgetter
 from brimful.budget import Budget, budget_of
 from brimful.documents.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
-from brimful.outline.outlines import Block, Outline, Record
+from brimful.outline.layout import Block
+from brimful.outline.outlines import Outline
 from brimful.outline.prose import refers_back
+from brimful.outline.records import Record
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
 from brimful.text.spans import Span, check_span, whole_characters
 from brimful.text.tokens import TokenCounter

@@ -13,7 +13,8 @@ from math import inf, nextafter
 from operator import attrgetter, itemgetter
 
 from brimful.documents.documents import Document, Hit
-from brimful.outline.outlines import Block, Outline
+from brimful.outline.layout import Block
+from brimful.outline.outlines import Outline
 from brimful.outline.passages import Passage
 from brimful.outline.prose import natural_span
 from brimful.outline.structures import Definition
