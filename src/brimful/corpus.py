@@ -95,9 +95,12 @@ class Models:
     @cached_property
     def _encoder(self) -> LateEncoder | None:
         from brimful.neural.named import chosen_embedder
+        from brimful.neural.wordtable import word_table
 
         embedder = chosen_embedder(self._embedder) if isinstance(self._embedder, str) else self._embedder
-        return None if embedder is None else LateEncoder(embedder, self._store, runtime=identity_of(embedder).runtime)
+        if embedder is None:
+            return None
+        return LateEncoder(embedder, self._store, runtime=identity_of(embedder).runtime, table=word_table)
 
     @cached_property
     def reranker(self) -> Reranker | None:

@@ -19,6 +19,7 @@ from brimful.index.vectors import Bytes, cosines, quantise, text_key
 from brimful.neural.embedders import Embedder, embed_distinct
 from brimful.search.columns import CorpusColumns, Ids
 from brimful.search.field import Field, taken
+from brimful.search.translation import Table
 
 if TYPE_CHECKING:
     from brimful.neural.rerankers import Reranker
@@ -76,8 +77,16 @@ class ReadReport:
 class LateEncoder:
     """An embedder and a memory of what it has read; safe to share between threads."""
 
-    def __init__(self, embedder: Embedder, memory: _VectorMemory, *, runtime: str) -> None:
-        self.name, self.runtime = embedder.name, runtime
+    def __init__(
+        self,
+        embedder: Embedder,
+        memory: _VectorMemory,
+        *,
+        runtime: str,
+        table: Callable[[], Table | None] = lambda: None,
+    ) -> None:
+        """`table` loads words of many languages, where there are such."""
+        self.name, self.runtime, self.table = embedder.name, runtime, table
         self._embedder, self._memory = embedder, memory
         self._question = lru_cache(_KEPT_QUESTIONS)(lambda text: quantise(embedder.embed([text]))[0])
 

@@ -139,6 +139,8 @@ MOST_DECIDING = 32
 _FEW_NOTES = 20_000
 """Bytes of a corpus whose language can't be told by its little words."""
 _MOST_MISSING = 16
+_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+"""Chinese and Japanese: two characters side by side are indexed as one term, across the borders of words too."""
 _ANYWHERE = 4  # the power that sets a name apart from a common word
 
 
@@ -160,6 +162,7 @@ def missing_words(reading: Reading, forms: Sequence[WordForms], repairs: Sequenc
         for term in reading.words
         if term not in known
         and not term[:1].isdigit()
+        and not _IDEOGRAPH.search(term.decode("utf-8", "replace"))
         and not is_stop_word(term, (*columns.languages, "en"))
         and term not in reading.only_asking
         and not columns.is_titled(term)

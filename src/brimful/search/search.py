@@ -33,6 +33,7 @@ from brimful.search.terms import (
     joined_forms,
     longest_run,
 )
+from brimful.search.translation import translated
 from brimful.settings import FieldSettings, Filters
 from brimful.store.rows import NO_TIME
 from brimful.text.terms import matches_in, query_terms
@@ -84,10 +85,8 @@ def _in_turn(
 MOST_WORDS = 64
 """Words of a question that are looked up: the rarest of a longer one."""
 
-_DECIDES = 0.6
-"""Where words that no document has are this much of a question, nothing that is found answers it."""
-_MEANT = 450_000
-"""A passage that a model finds this much alike, in millionths, may answer in other words."""
+_DECIDES, _NAME_DECIDES = 0.6, 1 / 3
+"""Share of a question that words which no document has must be, so that nothing answers it; less with a name among them."""
 _END_SHARE = (1, 2)
 """Relevance ends where a hit is worth less than this share of the best one."""
 _AGAIN = 3
@@ -132,10 +131,8 @@ class Found:
 
     @property
     def is_unanswerable(self) -> bool:
-        """Whether the corpus lacks the words that decide, and says nothing like it in others."""
-        if self.read is None or self.read.failed:
-            return self.lacking >= _DECIDES
-        return self.lacking >= _DECIDES and (self.lacks_name or self.read.nearest < _MEANT)
+        """Whether the corpus lacks nearly all that a question asks for, or a name and much else."""
+        return self.lacking >= (_NAME_DECIDES if self.lacks_name else _DECIDES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,11 +192,16 @@ def understand(
         return Understood(Reading(columns, query), settings, allowed)
     query = _in_parts(columns, query)
     reading, forms = Reading(columns, query), _forms(columns, query)
-    repairs = corrections(query, columns, columns.spellings, languages=columns.languages, forms=forms) if repair else ()
+    foreign, as_read = translated(reading, forms, late.table) if late is not None and repair else ((), "")
+    strangers = {each.words for each in foreign}
+    forms = (*(each for each in forms if each.words not in strangers), *foreign)
+    repairs = ()
+    if repair and not foreign:
+        repairs = corrections(query, columns, columns.spellings, languages=columns.languages, forms=forms)
     dates = dates_in(query.text, languages=columns.languages)
     term_hits = [*_term_hits(reading, forms, repairs, settings), *_dated(columns, dates)]
     missing = missing_words(reading, forms, repairs)
-    as_read = wording(query, repairs)
+    as_read = as_read or wording(query, repairs)
     return Understood(
         reading,
         settings,

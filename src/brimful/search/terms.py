@@ -236,7 +236,7 @@ def only_asks(before: bytes, term: bytes) -> bool:
 # together (`data base`, `database`), and where the corpus has none of these the compounds that it is a part of. Nothing
 # here guesses at spellings: that is `spelling`.
 
-How = Literal["exact", "accent", "inflection", "prefix", "joined", "split", "compound"]
+How = Literal["exact", "accent", "inflection", "prefix", "joined", "split", "compound", "translation"]
 
 MOST_NAMES: Final = 200
 """How many known words are compared with one word of the question."""
