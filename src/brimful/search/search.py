@@ -86,8 +86,10 @@ MOST_WORDS = 64
 """Words of a question that are looked up: the rarest of a longer one."""
 
 _DECIDES, _NAME_DECIDES = 0.6, 1 / 3
-"""Share of a question that words which no document has must be, so that nothing answers it; less with a name among them."""
-_END_SHARE = (1, 2)
+"""Where words that no document has are this much of a question, nothing answers it; less, if one of them is a name."""
+_MEANT = 700_000
+"""A passage that a model finds this much alike, in millionths, may answer in other words."""
+_END_SHARE = (1, 4)
 """Relevance ends where a hit is worth less than this share of the best one."""
 _AGAIN = 3
 """What a unit counts that says again what others have said: one of so many parts."""
@@ -131,8 +133,11 @@ class Found:
 
     @property
     def is_unanswerable(self) -> bool:
-        """Whether the corpus lacks nearly all that a question asks for, or a name and much else."""
-        return self.lacking >= (_NAME_DECIDES if self.lacks_name else _DECIDES)
+        """Whether the corpus lacks a name and much else, or most of the question and anything that means the same."""
+        if self.lacks_name:
+            return self.lacking >= _NAME_DECIDES
+        is_meant = self.read is not None and self.read.failed is None and self.read.nearest >= _MEANT
+        return self.lacking >= _DECIDES and not is_meant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
