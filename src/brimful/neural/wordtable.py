@@ -56,7 +56,8 @@ class WordTable:
         """The words of a text without blanks and where they begin: pieces of the table, or two ideographs beside it."""
         at, lone = 0, ""
         while at < len(run):
-            size = next((size for size in range(_LONGEST, 1, -1) if run[at : at + size] in self._pieces), 1)
+            longest = min(_LONGEST, len(run) - at)
+            size = next((size for size in range(longest, 1, -1) if run[at : at + size] in self._pieces), 1)
             if size > 1:
                 lone = ""
                 yield at, run[at : at + size]
