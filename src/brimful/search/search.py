@@ -200,7 +200,7 @@ def understand(
     foreign, as_read = translated(reading, forms, late.table) if late is not None and repair else ((), "")
     strangers = {each.words for each in foreign}
     forms = (*(each for each in forms if each.words not in strangers), *foreign)
-    repairs = ()
+    repairs: tuple[Correction, ...] = ()
     if repair and not foreign:
         repairs = corrections(query, columns, columns.spellings, languages=columns.languages, forms=forms)
     dates = dates_in(query.text, languages=columns.languages)
