@@ -259,28 +259,18 @@ def _divide_lines(axis: _Axis, walls: Cuts) -> _Division:
     elements, inner = _elements(axis)
     heads, definitions = _definitions(axis)
     forced = merged(definitions, walls)
-    units = _gathered(axis, merged(lines.starts[after_blank | data], elements, forced), forced)
-    units = _divided(axis, merged(lines.starts[code | data], inner, units), units)
+    smallest = merged(lines.starts[code | data], inner, elements, forced)
+    filled = axis.filled_before(smallest)
+    groups = merged(lines.starts[after_blank | data], elements, forced)
+    groups, walled = (filled[smallest.searchsorted(cuts)] for cuts in (groups, forced))
+    gathered = gather(groups, aim=_GATHERED, forced=walled)
+    units = smallest[filled.searchsorted(divide(filled, gathered, limit=UNIT_LIMIT, aim=_GATHERED))]
     outermost = _outermost(lines, after_blank)
     starts = _outermost(lines, rows & ~lines.blank & ~_quoted(axis))
     kept = axis.kinds == _DATA
     tops = units[kept[axis.text_at(units)]]
     sections = gather(merged(outermost[_among(outermost, units)], starts, tops, walls), forced=walls)
     return _Division(merged(units, starts), sections, heads)
-
-
-def _gathered(axis: _Axis, cuts: Cuts, forced: Cuts) -> Cuts:
-    """Units of code and data of up to _GATHERED bytes, white space within lines not counted."""
-    filled = axis.filled_before(cuts)
-    kept = gather(filled, aim=_GATHERED, forced=axis.filled_before(forced))
-    return cuts[filled.searchsorted(kept)]
-
-
-def _divided(axis: _Axis, lines: Cuts, units: Cuts) -> Cuts:
-    """The units, and those that are too long cut at lines."""
-    filled = axis.filled_before(lines)
-    kept = divide(filled, axis.filled_before(units), limit=UNIT_LIMIT, aim=_GATHERED)
-    return lines[filled.searchsorted(kept)]
 
 
 def _definitions(axis: _Axis) -> tuple[Heads, Cuts]:
