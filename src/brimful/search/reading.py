@@ -197,9 +197,9 @@ def lacking(reading: Reading, term_hits: Sequence[TermHits], missing: Sequence[M
     columns = reading.columns
     if not any(each.census for each in term_hits) and missing:
         return 1.0
-    if not missing or not _decide(reading, missing):
-        return 0.0
     present = [each for each in term_hits if not each.is_minor]
+    if not missing or not _decide(reading, missing, has_others=bool(present)):
+        return 0.0
     if columns.length < _FEW_NOTES:
         lost = sum(tells(each.word) ** _ANYWHERE for each in missing)
         whole = lost + sum(tells(each.word) ** _ANYWHERE for each in present)
@@ -209,12 +209,15 @@ def lacking(reading: Reading, term_hits: Sequence[TermHits], missing: Sequence[M
     return round(lost / whole, 6)
 
 
-def _decide(reading: Reading, missing: Sequence[Missing]) -> bool:
+def _decide(reading: Reading, missing: Sequence[Missing], *, has_others: bool) -> bool:
     """Whether words that no document has say that nothing answers.
 
-    Not in a paste, nor in a foreign language, nor where the corpus has the names of the question and lacks plain words.
+    Not in a paste, nor in a foreign language, nor where the corpus has the names of the question and lacks plain words,
+    nor by one plain word beside others that say something: it may be said otherwise.
     """
     columns, names = reading.columns, reading.written_as_names
+    if len(missing) == 1 and has_others and missing[0].word not in reading.names:
+        return False
     if len(reading.words) + reading.query.left_out > MOST_DECIDING:
         return False
     if names and names.isdisjoint(each.word for each in missing):
