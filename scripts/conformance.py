@@ -15,46 +15,42 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "conformance.md"
 LEAD = """# Conformance
 
-What do the five specifications ask for, where is it, and which test fails without it? `python scripts/conformance.py`
-writes this page from marks on the tests (`@pytest.mark.seed`). 085a is context inflation and dynamic density, 085b the
-inflation protocol, 105 elastic context and fuzzy search, CFS context assembly, DENS densification. A number under
-"ruling" means that the specifications contradict each other or leave something open; the reason is below. Tests are in
-`tests/`, modules in `src/brimful/`.
+What the five specifications ask, which module of `src/brimful/` provides it, and which file in `tests/` holds it.
+`python scripts/conformance.py` writes this page from the tests' marks (`@pytest.mark.seed`).
+085a is context inflation and dynamic density, 085b the inflation protocol, 105 elastic context and fuzzy search, CFS
+context assembly, DENS densification. A ruling decides where specifications contradict each other or leave a gap.
 """
 RULINGS = {
-    2: "Ranges are half-open everywhere; 085b counts its gap inclusively, which would skip or double a byte.",
-    3: "The policies share one set of numbers: the squeeze runs before the floor, so that the floor can't overshoot; "
-    "padding leaves room for the hit (the seed halves the whole window); what is left unspent is refilled.",
-    4: "Each policy merges by its own rule; a contained hit never shortens its container, and over the cap a window "
-    "splits at the widest gap, so that no hit is cut away.",
+    2: "Ranges are half-open; 085b's inclusive gap would skip or double a byte.",
+    3: "The squeeze runs before the floor, so the floor can't overshoot. Padding leaves room for the hit. "
+    "What is left unspent is refilled.",
+    4: "A contained hit never shortens its container. Over the cap a window splits at its widest gap.",
     5: "The budget is never exceeded. 085b allows 5 %; 105 and CFS do not.",
-    6: "What does not fit is skipped and the next one tried, as CFS's own packing vector needs; its code would cut it.",
-    7: "Interleaved and score-weighted packing end as CFS §8 writes them.",
-    8: "The order is total, and duplicates are looked for after sorting, so that the best copy stays.",
-    9: "The code of CFS §9 wins over its examples; a text can't forge a header.",
-    10: "The time of a run is outside of what is hashed, or no two runs would be the same.",
-    12: "pg_trgm's similarity decides, few edits are asked for, and only words that the corpus lacks are repaired: "
-    "105's own SQL has no trigram clause and misses its own example.",
-    13: "Two pools, each sized by its census; what one leaves flows to the other. Shares are distributed with "
-    "`related=True`; without it the best hits come first, whichever words they have.",
-    14: "Bytes merge only where they are adjacent; other strategies link windows, each with its own citation.",
-    15: "Allowances come from the model's limit, as DENS itself wants; its constants are guards and a profile. A merge "
-    "that overflows is recovered with its partials kept.",
-    16: "A context is cached by everything that changes it, not by three hashes.",
-    20: "A window that links to no other stays a plain window of its document.",
-    21: "Exact, prefix and trigram are tiers: a later one pushes none of an earlier one out.",
-    24: 'Documents are read on by default; `order="best"` has the top 3 first and is the CFS profile\'s order.',
-    25: "What several documents say nearly alike is shown once, naming the others; one document may say it twice.",
-    26: "Caps and floors hold for windows as sized. Growing to the brim, or becoming one with a neighbour, passes "
-    'a cap only where the window then begins and ends with a section; `fill="relevant"` passes none.',
-    28: "DENS retries a capture once after any failure of its provider. We send the request that failed once more, and "
-    "only where another try can end differently; a failed capture is kept, and taken up when somebody asks for it.",
+    6: "What does not fit is skipped and the next tried, as CFS's packing vector needs.",
+    7: "Interleaved and score-weighted packing follow CFS §8.",
+    8: "The order is total. Duplicates are removed after sorting, so the best copy stays.",
+    9: "The code of CFS §9 wins over its examples.",
+    10: "The time of a run is not hashed, or no two runs would agree.",
+    12: "pg_trgm's similarity decides, and only words that the corpus lacks are repaired. 105's SQL misses one.",
+    13: "Two pools, sized by occurrences; what one leaves flows to the other. `related=True` distributes shares; "
+    "without it the best hits come first.",
+    14: "Only adjacent bytes merge; other strategies link windows, each with its citation.",
+    15: "Allowances come from the model's limit; DENS's constants are a profile. Overflowing merges keep their partials.",
+    16: "A context is cached by everything that changes it.",
+    20: "A window without links stays a plain window.",
+    21: "Exact, prefix and trigram are tiers: a later one displaces none of an earlier one.",
+    24: '`order="best"`, the order of the CFS profile, has the top 3 first.',
+    25: "Near duplicates in several documents are shown once, naming the others.",
+    26: "Caps and floors hold for windows as sized. Growing or merging passes a cap only by whole sections; "
+    '`fill="relevant"` passes none.',
+    28: "Only the request that failed is sent once more, and only where that can help. A failed capture is kept for "
+    "`retry_capture`.",
 }
 SHORT = (
     (
         "085b targets",
         "less than twice the text's memory, outlining included",
-        "documents that no store has cut are outlined first: 2 to 4 times, of code 22; long windows beyond ASCII 2.3",
+        "documents outside a store are outlined first: 2 to 4 times, code 22; long windows beyond ASCII 2.3",
     ),
     ("085b targets", "above 90 % of relations kept", "not measured"),
     (
@@ -65,7 +61,7 @@ SHORT = (
     (
         "CFS §2",
         "the combined score is RRF of a leg by words and one by meaning",
-        "words rank; where a model reads the best places, what it makes of them is added",
+        "words rank; a model's scores of the best places are added",
     ),
     ("CFS parallel", "both legs of retrieval run side by side", "one after the other; their order changes no answer"),
     ("CFS §10", "evidence in a dropped twin counts as shown when recall is measured", "it counts as missed"),
@@ -123,7 +119,9 @@ def page() -> str:
         "| specification | it asks | where | ruling | test |",
         "|---|---|---|---|---|",
     ]
-    lines += [f"| {row.section} | {row.asks} | `{row.where}` | {row.ruling or ''} | `{row.file}` |" for row in marks]
+    for row in marks:
+        where, file = row.where.removesuffix(".py"), row.file.removesuffix(".py")
+        lines.append(f"| {row.section} | {row.asks} | `{where}` | {row.ruling or ''} | `{file}` |")
     lines += ["", "## Rulings", ""]
     used = sorted({row.ruling for row in marks if row.ruling})
     lines += [f"- **{number}**: {RULINGS[number]}" for number in used]
