@@ -35,7 +35,7 @@ RULINGS = {
     13: "Two pools, sized by occurrences; what one leaves flows to the other. `related=True` distributes shares; "
     "without it the best hits come first.",
     14: "Only adjacent bytes merge; other strategies link windows, each with its citation.",
-    15: "Allowances come from the model's limit; DENS's constants are a profile. Overflowing merges keep their partials.",
+    15: "Allowances come from the model's limit; DENS's constants are a profile. Overflowing merges keep partials.",
     16: "A context is cached by everything that changes it.",
     20: "A window without links stays a plain window.",
     21: "Exact, prefix and trigram are tiers: a later one displaces none of an earlier one.",
