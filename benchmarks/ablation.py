@@ -80,7 +80,7 @@ WITHOUT = {
     "change logs in full": _of_files("change log"),
     "translations in full": Part(code=((search, "_translations", lambda *_: (np.zeros(0, np.int64), frozenset())),)),
     "tables of contents in full": Part(code=((field, "entries", lambda *_: np.zeros(0, np.int64)),)),
-    "names of columns in one row": Part(code=((field, "_tell_columns", lambda *_: None),)),
+    "names of columns in one row": Part(code=((field, "_count_column_names", lambda *_: None),)),
     "records by what stands around them": Part(code=((CorpusColumns, "records", property(_no_records)),)),
     "repeated records in full": Part(code=((search, "repeats", lambda *_: np.zeros(0, np.int64)),)),
     "little words glued": Part(code=((search, "_forms", _glued),)),

@@ -17,7 +17,7 @@ from brimful.outline.cuts import UNIT_LIMIT
 from brimful.search.columns import CorpusColumns
 from brimful.search.late import LateEncoder
 from brimful.search.pools import DIRECT_PERCENT, Pool, one_pool, parse_synonyms, pools_of, related_to
-from brimful.search.search import Found, Understood, best_of, understand, with_matches
+from brimful.search.search import Found, ParsedQuestion, best_of, parse_question, with_matches
 from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
 from brimful.store.documents import WholeDocuments
 from brimful.text.tokens import TokenCounter, least_tokens
@@ -55,7 +55,7 @@ class Asked:
     _window_cache: WindowCache = new(init=False, repr=False)
     _packer: Packer = new(init=False, repr=False)
     _searched: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
-    _understood: list[Understood] = new(init=False, repr=False, default_factory=list)
+    _understood: list[ParsedQuestion] = new(init=False, repr=False, default_factory=list)
     _whole: dict[str, Document] = new(init=False, repr=False, default_factory=dict)  # the documents that are read so
 
     def __post_init__(self) -> None:
@@ -132,9 +132,9 @@ class Asked:
             self._understood.append(self._read())
         return best_of(self._understood[0], limit=limit)
 
-    def _read(self) -> Understood:
+    def _read(self) -> ParsedQuestion:
         chosen = self.settings
-        return understand(
+        return parse_question(
             self.columns,
             self.question,
             settings=self.field if chosen.priors else replace(self.field, priors=False),

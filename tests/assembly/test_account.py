@@ -3,7 +3,7 @@ import pytest
 import brimful
 from brimful import Budget, Window, pack
 from brimful.assembly.showing import context_record, matches
-from brimful.search.search import Sense
+from brimful.search.search import MatchedWord
 from brimful.settings import FORMATS
 from brimful.text.tokens import counting
 
@@ -74,6 +74,6 @@ def test_a_misspelt_word_marks_what_was_searched_instead(engine):
 
 def test_a_word_that_is_written_as_two_is_marked_as_one():
     """Two terms of one word count only where one follows the other."""
-    senses = [Sense("database", ((b"data", b"base"),))]
+    senses = [MatchedWord("database", ((b"data", b"base"),))]
     windows = [Window("a", "base data, a data base", 10), Window("b", "my data"), Window("c", "base")]
     assert [[(each.start, each.end) for each in found] for found in matches(windows, senses)] == [[(23, 32)], [], []]

@@ -114,7 +114,7 @@ def plain_field(columns, term_hits, settings):
     scales = ((0, settings.unit), (settings.near_reach, settings.near))
     for reach, share in scales:
         width = 2 * reach + 1
-        censuses = [each.census * width for each in term_hits]
+        censuses = [each.occurrences * width for each in term_hits]
         groups = [around(unit, reach) for unit in units]
         average = columns.unit_size * width
         scale = plain_scale(groups, counts, sizes, term_hits, censuses, len(columns), average, settings, told)
@@ -161,7 +161,7 @@ def test_has_says_which_words_a_unit_has(laid):
     columns = laid(corpus(3))
     words = (b"tea", b"lamp", b"absent")
     found = relevance(columns, sought_of(columns, *words), settings=SETTINGS, blocks=10_000)
-    has_words = found.has(len(found.units))
+    has_words = found.has_words(len(found.units))
     for at, unit in enumerate(found.units.tolist()):
         text = columns.text(unit).lower().replace(b".", b" ").replace(b",", b" ").replace(b"(", b" ").split()
         assert [bool(has) for has in has_words[:, at]] == [word in text for word in words], text

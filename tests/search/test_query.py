@@ -217,7 +217,7 @@ def test_limits():
 def test_rarest_keeps_order_and_counts():
     """Only the rarest terms are kept, in their order; a term the corpus lacks goes before all others."""
     counts = {b"the": 1000, b"cat": 5, b"sat": 7, b"zzz": 0}
-    kept = rarest(read("the zzz sat the cat"), counts.__getitem__, most=2)
+    kept = rarest(read("the zzz sat the cat"), counts.__getitem__, limit=2)
     assert [term.term for term in kept.terms] == [b"sat", b"cat"]
     assert kept.left_out == 2
 

@@ -79,7 +79,7 @@ def test_synonyms_come_first_and_may_be_several_words():
         "boil",
         "leaves",
     ]
-    assert corpus.related("tea", synonyms=synonyms, most=1) == ["hot drink"]
+    assert corpus.related("tea", synonyms=synonyms, limit=1) == ["hot drink"]
 
 
 def test_likelihood_ratio_of_a_table():

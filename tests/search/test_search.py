@@ -7,7 +7,7 @@ import pytest
 from brimful import Document
 from brimful.search.field import TermHits, idf
 from brimful.search.query import parse_query
-from brimful.search.search import MOST_WORDS, _bounded, best_of, understand
+from brimful.search.search import MOST_WORDS, _bounded, best_of, parse_question
 from brimful.search.search import search as search_text
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
@@ -161,7 +161,7 @@ def test_a_question_that_was_understood_gives_the_best_of_any_number(laid):
     """Whatever was asked of it before, the best so many places are those of a search for as many."""
     columns = laid(corpus(3, count=40))
     for question in ("green tea in the harbour", "path:tea", "lamp -river"):
-        asked = understand(columns, question, operators=True)
+        asked = parse_question(columns, question, operators=True)
         for limit in (1, 500, 3, 900, 40):
             assert best_of(asked, limit=limit) == search(columns, question, limit=limit)
 
@@ -257,7 +257,9 @@ def test_a_word_that_only_asks_counts_its_share_of_what_says_something(laid):
 
     def worth(word, beside):
         term_hits = [TermHits(each, share if each == word else 1.0, placed(each)) for each in (word, beside)]
-        return [each.weight * idf(each.census, len(columns)) for each in _bounded(columns, term_hits, FieldSettings())]
+        return [
+            each.weight * idf(each.occurrences, len(columns)) for each in _bounded(columns, term_hits, FieldSettings())
+        ]
 
     def placed(term):
         return ((1000, columns.places(term)),)

@@ -16,7 +16,7 @@ from brimful.assembly.showing import anthropic_arguments, context_record, openai
 from brimful.budget import Budget
 from brimful.documents.documents import Document, by_path
 from brimful.search.late import ReadReport
-from brimful.search.search import Found, Sense
+from brimful.search.search import Found, MatchedWord
 from brimful.search.spelling import Correction
 from brimful.settings import FormatName, LineNumbers, Packing
 from brimful.text.spans import Span
@@ -164,7 +164,7 @@ class Context:
     with_question: bool = False  # whether the budget covers the question
     map_text: str | None = None  # before the text, within the budget
     receipt: Receipt | None = field(default=None, repr=False, compare=False)
-    senses: tuple[Sense, ...] = field(default=(), repr=False, compare=False)
+    senses: tuple[MatchedWord, ...] = field(default=(), repr=False, compare=False)
     counter: TokenCounter | None = field(default=None, repr=False, compare=False)  # None: the counter of `model`
 
     def __str__(self) -> str:

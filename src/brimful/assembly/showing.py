@@ -28,7 +28,7 @@ from brimful.results import (
     ShownWindow,
     as_record,
 )
-from brimful.search.search import Sense
+from brimful.search.search import MatchedWord
 from brimful.search.spelling import Correction
 from brimful.settings import FormatName
 from brimful.text.terms import QueryTerm, query_terms
@@ -161,10 +161,10 @@ class Match(NamedTuple):
     word: str
 
 
-def matches(windows: Sequence[Window], senses: Sequence[Sense]) -> tuple[tuple[Match, ...], ...]:
+def matches(windows: Sequence[Window], senses: Sequence[MatchedWord]) -> tuple[tuple[Match, ...], ...]:
     """The matches of all words in each window, in order, without overlaps; a whole word hides its parts.
 
-    >>> tea = Sense("tea", ((b"tea",), (b"teas",)))
+    >>> tea = MatchedWord("tea", ((b"tea",), (b"teas",)))
     >>> matches([Window("a.md", "Green teas.", 100), Window("b.md", "My tea.")], [tea])
     ((Match(start=106, end=110, word='tea'),), (Match(start=3, end=6, word='tea'),))
     """

@@ -91,8 +91,8 @@ class _Column:
 
     def tolist(self) -> list[int]:
         """All of them."""
-        found: list[int] = self[:].tolist()
-        return found
+        numbers: list[int] = self[:].tolist()
+        return numbers
 
 
 class CorpusColumns:
@@ -221,7 +221,7 @@ class CorpusColumns:
 
     # ---- words
 
-    def stands(self, term: bytes) -> bool:
+    def occurs(self, term: bytes) -> bool:
         """Whether a term stands anywhere, in live text or in the name of a document."""
         return bool(self.census(term)) or self.is_titled(term)
 
@@ -230,10 +230,10 @@ class CorpusColumns:
         (text, bounds), wanted = self._backwards, suffix[::-1]
         words = range(len(bounds) - 1)
         first, last = (
-            bisect_left(words, word, key=lambda at: text[bounds[at] : bounds[at + 1] - 1])
+            bisect_left(words, word, key=lambda place: text[bounds[place] : bounds[place + 1] - 1])
             for word in (wanted, wanted + b"\xff")
         )
-        return [text[bounds[at] : bounds[at + 1] - 1][::-1] for at in words[first:last]]
+        return [text[bounds[place] : bounds[place + 1] - 1][::-1] for place in words[first:last]]
 
     @cached_property
     def _backwards(self) -> tuple[bytes, NDArray[np.int32]]:
@@ -255,19 +255,19 @@ class CorpusColumns:
 
     def _forms_of(self, term: bytes, *, is_prefix: bool) -> tuple[Form, ...]:
         """What a word of a question stands for; where it stands in the question does not matter."""
-        asked = AskedTerm(term, 0, len(term), is_prefix=is_prefix)
-        return forms_of(asked, self, languages=self.languages or ("en",), weights=ASKED_WEIGHTS)
+        asked_term = AskedTerm(term, 0, len(term), is_prefix=is_prefix)
+        return forms_of(asked_term, self, languages=self.languages or ("en",), weights=ASKED_WEIGHTS)
 
     def places_of(self, forms: tuple[Form, ...]) -> _WeighedPlaces:
         """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
 
         No place is in two of the groups.
         """
-        found: _WeighedPlaces | None = self._kept.get(forms)
-        if found is None:
-            made = self._weighed(forms)
-            found = self._kept.keep(forms, made, size=sum(4 * placed.total for _, placed in made))
-        return found
+        weighed: _WeighedPlaces | None = self._kept.get(forms)
+        if weighed is None:
+            fresh = self._weighed(forms)
+            weighed = self._kept.keep(forms, fresh, size=sum(4 * placed.total for _, placed in fresh))
+        return weighed
 
     def _weighed(self, forms: tuple[Form, ...]) -> _WeighedPlaces:
         by_weight: dict[int, list[Form]] = {}
@@ -296,23 +296,24 @@ class CorpusColumns:
         decides, against the language that has most.
         """
         counted = self._little_words()
-        found = {
-            language: [count for word in own if (count := counted(word))] for language, own in telling_words().items()
+        counts_by_language = {
+            language: [count for word in words if (count := counted(word))]
+            for language, words in telling_words().items()
         }
-        told = {language: sum(counts) for language, counts in found.items()}
-        most, widest = max(told.values(), default=0), max(map(len, found.values()), default=0)
-        known = [
+        totals = {language: sum(counts) for language, counts in counts_by_language.items()}
+        largest, widest = max(totals.values(), default=0), max(map(len, counts_by_language.values()), default=0)
+        present = [
             name
-            for name, counts in found.items()
+            for name, counts in counts_by_language.items()
             if len(counts) >= _LEAST_TOLD
             and len(counts) * _LEAST_BREADTH >= widest
-            and told[name] * _LEAST_SHARE >= most
+            and totals[name] * _LEAST_SHARE >= largest
         ]
-        return tuple(sorted(known, key=lambda name: (-told[name], name)))
+        return tuple(sorted(present, key=lambda name: (-totals[name], name)))
 
     def _little_words(self) -> Callable[[bytes], int]:
         """How often each of the words stands that tell languages apart: as segments note it, or looked up."""
-        words = [word for own in telling_words().values() for word in own]
+        words = [word for group in telling_words().values() for word in group]
         totals = np.zeros(len(words), np.int64)
         for view in self.snapshot.segments():
             counts = view.little_words()
@@ -326,12 +327,12 @@ class CorpusColumns:
 
     def units_of(self, places: Columns) -> Ids:
         """The unit of each position, segment by segment, ascending."""
-        found = [
+        units = [
             segment.starts.searchsorted(positions.astype(segment.starts.dtype), side="right") - 1 + segment.first
             for segment, positions in zip(self.segments, places, strict=True)
             if len(positions)
         ]
-        return _joined(found)
+        return _joined(units)
 
     def block_lasts(self, blocks: Ids) -> Ids:
         """The last unit of each of some blocks."""
@@ -357,9 +358,9 @@ class CorpusColumns:
 
     def units_with(self, term: bytes) -> list[int]:
         """The units that hold a term, by path and place."""
-        found = merged(self.units_of(self.places(term)))
-        order = np.lexsort((self.offsets[found], self.rows[found]))
-        ranked: list[int] = found[order].tolist()
+        units = merged(self.units_of(self.places(term)))
+        order = np.lexsort((self.offsets[units], self.rows[units]))
+        ranked: list[int] = units[order].tolist()
         return ranked
 
     def text(self, unit: int) -> bytes:
@@ -370,15 +371,15 @@ class CorpusColumns:
     def texts(self, units: Ids) -> list[bytes]:
         """What some units say, in their order; those that lie together are read together."""
         _, starts, ends, *_ = self.grid.placed(units)
-        order, found = np.argsort(units), [b""] * len(units)
+        order, in_order = np.argsort(units), [b""] * len(units)
         bounds = np.append(units[order].searchsorted(self.firsts), len(units)).tolist()
         for segment, (low, high) in zip(self.segments, pairwise(bounds), strict=True):
             if low < high:
-                some = order[low:high]
-                texts = segment.view.texts(starts[some].tolist(), ends[some].tolist())
-                for at, text in zip(some.tolist(), texts, strict=True):
-                    found[at] = text
-        return found
+                places = order[low:high]
+                texts = segment.view.texts(starts[places].tolist(), ends[places].tolist())
+                for place, text in zip(places.tolist(), texts, strict=True):
+                    in_order[place] = text
+        return in_order
 
     def document_counts(self, places: Columns) -> Numbers:
         """How many of the positions lie in each document, by row."""
@@ -416,13 +417,13 @@ class CorpusColumns:
         bases = segment.view.extents.bases
         base = int(bases[bases.searchsorted(begin, side="right") - 1])
         lowest = int(ends.searchsorted(begin, side="right")) - 1
-        found = []
+        lines = []
         if lowest + 1 < len(starts) and starts[lowest + 1] < begin + size:
             lowest = int(parents[lowest + 1])
         while 0 <= lowest < len(starts) and starts[lowest] >= base:
-            found.append(bytes(segment.view.text(int(starts[lowest]), int(ends[lowest]))))
+            lines.append(bytes(segment.view.text(int(starts[lowest]), int(ends[lowest]))))
             lowest = int(parents[lowest])
-        return found[::-1]
+        return lines[::-1]
 
     def repeats_heading(self, number: int, start: int, end: int, text: bytes) -> bool:
         """Whether a unit of a segment, which is no heading itself, says the words of one of its document's headings."""
@@ -431,12 +432,12 @@ class CorpusColumns:
             return False
         bases = self.segments[number].view.extents.bases
         extent = int(bases.searchsorted(start, side="right"))
-        behind = int(bases[extent]) if extent < len(bases) else None
+        extent_end = int(bases[extent]) if extent < len(bases) else None
         first = int(tree.starts.searchsorted(bases[extent - 1]))
-        last = len(tree.starts) if behind is None else int(tree.starts.searchsorted(behind))
+        last = len(tree.starts) if extent_end is None else int(tree.starts.searchsorted(extent_end))
         heads = tree.starts[first:last]
-        at = int(heads.searchsorted(start))
-        if (at < len(heads) and heads[at] < end) or not len(heads):
+        place = int(heads.searchsorted(start))
+        if (place < len(heads) and heads[place] < end) or not len(heads):
             return False
         return words in self._titles_in(number, first, last)
 
@@ -501,10 +502,10 @@ class CorpusColumns:
         if row not in self._headers:
             length = int(self.documents.lengths[row])
             content = self.snapshot.read(int(self.documents.numbers[row]), 0, min(length, _TABLE_BYTES))
-            _, found = records_in(content, language=self.documents.languages[row])
-            header = b"" if found is None else content[found[0] : found[1]]
-            words = frozenset(each.term for each in query_terms(header.decode("utf-8", "replace")))
-            self._headers[row] = None if found is None else _TableHeader(found[1], words)
+            _, span = records_in(content, language=self.documents.languages[row])
+            header = b"" if span is None else content[span[0] : span[1]]
+            words = frozenset(term.term for term in query_terms(header.decode("utf-8", "replace")))
+            self._headers[row] = None if span is None else _TableHeader(span[1], words)
         return self._headers[row]
 
     @cached_property
@@ -559,8 +560,8 @@ def _parents(segment: _SegmentUnits) -> NDArray[np.int32]:
         above = np.where(levels == level, last, above)
         last = np.maximum(last, np.maximum.accumulate(np.where(levels == level, numbers, -1)))
     bases = segment.view.extents.bases
-    own = bases.searchsorted(starts, side="right")
-    same = (above >= 0) & (own[above] == own)
+    extents = bases.searchsorted(starts, side="right")
+    same = (above >= 0) & (extents[above] == extents)
     return np.where(same, above, count).astype(np.int32)
 
 
@@ -589,18 +590,18 @@ def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP
     """Where terms follow each other, segment by segment."""
     placed = [columns.places(term) for term in terms]
     lengths = [len(term) - _shared(term, after) for term, after in zip(terms, [*terms[1:], b""], strict=True)]
-    found = []
+    starts = []
     for number in range(len(columns.segments)):
         here = [Places(np.zeros(len(column[number]), np.int64), column[number].astype(np.int64)) for column in placed]
-        found.append(sequence(here, lengths=lengths, gap_bytes=gap).starts)
-    return Columns(found)
+        starts.append(sequence(here, lengths=lengths, gap_bytes=gap).starts)
+    return Columns(starts)
 
 
 def literal(columns: CorpusColumns, terms: Sequence[bytes]) -> Columns:
     """Where terms stand side by side, with no word between them: a wider gap is looked at in the text, if not often."""
     if len(terms) == 1:
         return columns.places(terms[0])
-    found = []
+    starts = []
     size = sum(map(len, terms)) + _GAP * len(terms)
     for segment, near, loose in zip(
         columns.segments, following(columns, terms, gap=NO_WORD), following(columns, terms), strict=True
@@ -613,22 +614,22 @@ def literal(columns: CorpusColumns, terms: Sequence[bytes]) -> Columns:
             for start, end in list(zip(wide.tolist(), limits, strict=True))[:_MOST_LOOKED_AT]
             if not _begins(segment.view.text(start, end), terms)
         ]
-        found.append(np.setdiff1d(loose, np.array(unlike, np.int64), assume_unique=True))
-    return Columns(found)
+        starts.append(np.setdiff1d(loose, np.array(unlike, np.int64), assume_unique=True))
+    return Columns(starts)
 
 
 def _begins(content: bytes, terms: Sequence[bytes]) -> bool:
     """Whether a text begins with these terms and no other between them."""
     starts: dict[int, set[bytes]] = {}
-    for each in query_terms(content.decode("utf-8", "replace")):
-        if not each.is_part:
-            starts.setdefault(each.start, set()).add(each.term)
+    for word in query_terms(content.decode("utf-8", "replace")):
+        if not word.is_part:
+            starts.setdefault(word.start, set()).add(word.term)
     ordered = [starts[start] for start in sorted(starts)][: len(terms)]
     return len(ordered) == len(terms) and all(term in here for term, here in zip(terms, ordered, strict=True))
 
 
 def _shared(term: bytes, after: bytes) -> int:
     """Bytes that two terms have in common where the text runs on: of 亚马逊 the terms are 亚马 and 马逊."""
-    one, other = term.decode("utf-8", "replace"), after.decode("utf-8", "replace")
-    runs_on = len(one) == len(other) == 2 and one[1] == other[0] >= _RUNS_ON
-    return len(one[1].encode()) if runs_on else 0
+    first, second = term.decode("utf-8", "replace"), after.decode("utf-8", "replace")
+    runs_on = len(first) == len(second) == 2 and first[1] == second[0] >= _RUNS_ON
+    return len(first[1].encode()) if runs_on else 0

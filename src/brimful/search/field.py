@@ -75,13 +75,13 @@ class TermHits:
     is_literal: bool = False  # a phrase in quotation marks: what has it stands above all that has not
 
     @property
-    def census(self) -> int:
+    def occurrences(self) -> int:
         """How often it stands anywhere."""
         return sum(places.total for _, places in self.places)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Field:
+class ScoredUnits:
     """The units that were looked at, the best first, with their scores in millionths."""
 
     units: Ids
@@ -94,41 +94,41 @@ class Field:
     documents: Numbers  # what each document is worth by itself and by its best unit, by row
     covered: int  # how much of what the question says the best place has, in millionths
 
-    def has(self, limit: int) -> NDArray[np.bool_]:
+    def has_words(self, limit: int) -> NDArray[np.bool_]:
         """For each word, whether the best so many units have it."""
         return self.words.take(self.places[:limit], axis=1)
 
 
-def in_order(field: Field) -> Field:
+def in_order(scored: ScoredUnits) -> ScoredUnits:
     """The best first; of the same worth, as they stood."""
-    return taken(field, np.lexsort((np.arange(len(field.scores)), -field.scores)))
+    return reordered(scored, np.lexsort((np.arange(len(scored.scores)), -scored.scores)))
 
 
-def taken(field: Field, order: Numbers) -> Field:
+def reordered(scored: ScoredUnits, order: Numbers) -> ScoredUnits:
     """The units at some places, in this order."""
     return replace(
-        field,
-        units=field.units[order],
-        rows=field.rows[order],
-        scores=field.scores[order],
-        lexical=field.lexical[order],
-        semantic=field.semantic[order],
-        places=field.places[order],
+        scored,
+        units=scored.units[order],
+        rows=scored.rows[order],
+        scores=scored.scores[order],
+        lexical=scored.lexical[order],
+        semantic=scored.semantic[order],
+        places=scored.places[order],
     )
 
 
-def fused(columns: CorpusColumns, field: Field, alike: Numbers | None) -> Field:
+def fused(columns: CorpusColumns, scored: ScoredUnits, alike: Numbers | None) -> ScoredUnits:
     """Scores by words, times how a model likes the best units; without a model the scores themselves count twice.
 
     A unit that is one standard deviation less alike than the best counts half as much; units that were not read count
     as the least alike. A share of each score goes to the neighbours: an answer often adjoins the sentence that the
     question is like.
     """
-    scores = field.scores * field.scores // field.scores.max() if alike is None else _halved(field.scores, alike)
-    scores = _spread(columns, field.units, scores)
-    documents = np.zeros_like(field.documents)
-    np.maximum.at(documents, field.rows, scores)
-    return in_order(replace(field, scores=scores, documents=documents))
+    scores = scored.scores * scored.scores // scored.scores.max() if alike is None else _halved(scored.scores, alike)
+    scores = _spread(columns, scored.units, scores)
+    documents = np.zeros_like(scored.documents)
+    np.maximum.at(documents, scored.rows, scores)
+    return in_order(replace(scored, scores=scores, documents=documents))
 
 
 def _halved(scores: Numbers, alike: Numbers) -> Numbers:
@@ -170,22 +170,22 @@ def relevance(
     allowed: NDArray[np.bool_] | None = None,
     favour: Numbers | None = None,
     lacking: float = 0.0,
-) -> Field:
+) -> ScoredUnits:
     """The field over the most promising blocks.
 
     `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row; `lacking` is
     what words of the question are worth that the corpus does not have.
     """
-    present = [each for each in term_hits if each.census or _is_name(columns, each)]
+    present = [hits for hits in term_hits if hits.occurrences or _is_name(columns, hits)]
     if not present or not len(columns):
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(columns.documents), np.int64)
-        return Field(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), nothing, no_documents, 0)
+        return ScoredUnits(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), nothing, no_documents, 0)
     words = AskedWords(
-        columns.asked_places, [each.places for each in term_hits], [columns.titled(each.names) for each in term_hits]
+        columns.asked_places, [hits.places for hits in term_hits], [columns.titled(hits.names) for hits in term_hits]
     )
     documents = _documents(columns, term_hits, words, settings)
-    chosen = _promising(columns, term_hits, words, documents, settings, most=blocks, allowed=allowed)
+    chosen = _promising(columns, term_hits, words, documents, settings, limit=blocks, allowed=allowed)
     candidates = Candidates(chosen)
     trees = [
         columns.heading_tree(number) if low < high else None
@@ -194,7 +194,7 @@ def relevance(
     heading = round(settings.heading * THOUSAND)
     counted = WordsInUnits(words, chosen, trees, deepest=DEEPEST, heading=heading)
     if columns.has_tables:
-        _tell_columns(columns, candidates, term_hits, counted.counts, counted.told, heading)
+        _count_column_names(columns, candidates, term_hits, counted.counts, counted.told, heading)
     scaled = _scaled(columns, term_hits, counted, documents, settings)
     leading = entries(columns, candidates, scaled.best) if settings.priors else ()
     if len(leading):
@@ -215,12 +215,14 @@ def relevance(
         allowed=allowed,
     )
     scores = settled.scores
-    literal = [at for at, each in enumerate(term_hits) if each.is_literal]
+    literal = [number for number, hits in enumerate(term_hits) if hits.is_literal]
     if literal:
         scores = scores + counted.has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
     order, units, rows, scores, lexical = order_field(chosen, scores, settled.lexical)
     covered = _covered(columns, term_hits, scaled, lacking)
-    return Field(units, rows, scores, lexical, np.zeros_like(scores), counted.has, order, settled.documents, covered)
+    return ScoredUnits(
+        units, rows, scores, lexical, np.zeros_like(scores), counted.has, order, settled.documents, covered
+    )
 
 
 def _scaled(
@@ -235,10 +237,10 @@ def _scaled(
     around = [2 * reach + 1 for reach in reaches]  # units
     total, size = len(columns), columns.unit_size
     return counted.scales(
-        [[each.weight * idf(each.census * units, total) for each in term_hits] for units in around],
+        [[hits.weight * idf(hits.occurrences * units, total) for hits in term_hits] for units in around],
         reaches=reaches,
         unit_bytes=[size * units for units in around],
-        covering=[0.0 if each.is_minor else each.weight * idf(each.census, total) for each in term_hits],
+        covering=[0.0 if hits.is_minor else hits.weight * idf(hits.occurrences, total) for hits in term_hits],
         documents=documents,
         shares=(settings.unit, settings.document, settings.near),
         saturation=settings.saturation,
@@ -247,12 +249,12 @@ def _scaled(
     )
 
 
-def _tell_columns(
+def _count_column_names(
     columns: CorpusColumns,
     chosen: Candidates,
     term_hits: Sequence[TermHits],
     counts: Numbers,
-    told: Numbers,
+    heading_counts: Numbers,
     share: int,
 ) -> None:
     """The names of a table's columns count for every row as a heading does, and for no more where they stand.
@@ -264,11 +266,11 @@ def _tell_columns(
         header = columns.header_of(int(chosen.rows[begin]))
         if header is None:
             continue
-        behind = int(chosen.lasts[begin]) + 1
-        top = begin + int(chosen.offsets[begin:behind].searchsorted(header.end))
-        for at, each in enumerate(term_hits):
-            if not header.words.isdisjoint((each.word, *each.names)):
-                told[at, top:behind] += share
+        end = int(chosen.lasts[begin]) + 1
+        top = begin + int(chosen.offsets[begin:end].searchsorted(header.end))
+        for number, hits in enumerate(term_hits):
+            if not header.words.isdisjoint((hits.word, *hits.names)):
+                heading_counts[number, top:end] += share
         np.minimum(counts[:, begin:top], share, out=counts[:, begin:top])
 
 
@@ -284,11 +286,11 @@ def _documents(
         saturation=settings.saturation,
         length=settings.length,
     )
-    for word, each in enumerate(term_hits):
-        weighed.weigh(each.weight * plain_rarity(weighed.count(word), total))
+    for word, hits in enumerate(term_hits):
+        weighed.weigh(hits.weight * plain_rarity(weighed.count(word), total))
     scores = weighed.scores
-    most = float(scores.max(initial=0.0))
-    return scores / most if most > 0 else scores
+    highest = float(scores.max(initial=0.0))
+    return scores / highest if highest > 0 else scores
 
 
 def _promising(
@@ -298,7 +300,7 @@ def _promising(
     documents: Scores,
     settings: FieldSettings,
     *,
-    most: int,
+    limit: int,
     allowed: NDArray[np.bool_] | None,
 ) -> ChosenUnits:
     """The units of the blocks that have most of the rare words, ascending.
@@ -307,21 +309,23 @@ def _promising(
     from a log stands in hundreds of its blocks, whole; what explains it has a part of the words.
     """
     read, ordered, named = 0, [], {}
-    present = [at for at, each in enumerate(term_hits) if each.census or _is_name(columns, each)]
-    for at in sorted(present, key=lambda at: (term_hits[at].is_minor, term_hits[at].census, term_hits[at].word)):
-        each = term_hits[at]
-        if read and (read + each.census > MOST_PLACES or each.is_minor):
+    present = [number for number, hits in enumerate(term_hits) if hits.occurrences or _is_name(columns, hits)]
+    for number in sorted(
+        present, key=lambda number: (term_hits[number].is_minor, term_hits[number].occurrences, term_hits[number].word)
+    ):
+        hits = term_hits[number]
+        if read and (read + hits.occurrences > MOST_PLACES or hits.is_minor):
             continue
-        read += each.census
-        ordered.append((at, each.weight * idf(each.census, len(columns))))
-        if not each.census:
-            named[at] = _named(columns, each)
+        read += hits.occurrences
+        ordered.append((number, hits.weight * idf(hits.occurrences, len(columns))))
+        if not hits.occurrences:
+            named[number] = _named(columns, hits)
     return words.choose(
         ordered,
         named=named,
         documents=documents,
         document=settings.document,
-        most=most,
+        most=limit,
         of_records=_OF_RECORDS if settings.priors else 0,
         allowed=allowed,
         reach=_SURROUNDINGS,
@@ -341,17 +345,17 @@ def _named(columns: CorpusColumns, term_hits: TermHits) -> Ids:
 
 def _covered(columns: CorpusColumns, term_hits: Sequence[TermHits], scaled: ScaledUnits, lacking: float) -> int:
     """How much of what the question says stands together at the best place, in millionths of the whole."""
-    whole = lacking
-    for each in term_hits:
-        whole += 0.0 if each.is_minor else each.weight * idf(each.census, len(columns))
-    return round(scaled.covered / whole * MILLION) if whole else 0
+    total = lacking
+    for hits in term_hits:
+        total += 0.0 if hits.is_minor else hits.weight * idf(hits.occurrences, len(columns))
+    return round(scaled.covered / total * MILLION) if total else 0
 
 
 def _known_share(columns: CorpusColumns, term_hits: Sequence[TermHits], lacking: float) -> float:
     """What words say of a question at all: less where the corpus has only those that ask, and lacks the others."""
-    if any(each.census and not each.is_minor for each in term_hits):
+    if any(hits.occurrences and not hits.is_minor for hits in term_hits):
         return 1.0
-    worth = sum(each.weight * idf(each.census, len(columns)) for each in term_hits)
+    worth = sum(hits.weight * idf(hits.occurrences, len(columns)) for hits in term_hits)
     return worth / (worth + lacking) if worth else 0.0
 
 
@@ -367,24 +371,24 @@ def _defined(
     A plain word that happens to be defined somewhere says half of what a word that is written as a name says. What
     stands below the first line of a definition has a share of it. None where nothing is defined.
     """
-    rarities = [each.weight * idf(each.census, len(columns)) for each in term_hits]
-    most = max(rarities, default=0.0) or 1.0
-    worths = [worth * (1.0 if each.is_name else 0.5) for worth, each in zip(rarities, term_hits, strict=True)]
+    rarities = [hits.weight * idf(hits.occurrences, len(columns)) for hits in term_hits]
+    highest = max(rarities, default=0.0) or 1.0
+    worths = [worth * (1.0 if hits.is_name else 0.5) for worth, hits in zip(rarities, term_hits, strict=True)]
     defining = definitions(columns, units, counted, term_hits, lexical)
     if not any(defining):
         return None
-    found = np.zeros(len(units))
-    for worth, own in zip(worths, defining, strict=True):
-        found[own] += worth / most
-    return below(found, units, _BELOW)
+    values = np.zeros(len(units))
+    for worth, defined_at in zip(worths, defining, strict=True):
+        values[defined_at] += worth / highest
+    return below(values, units, _BELOW)
 
 
 def below(values: Scores, units: Candidates, shares: Sequence[float]) -> Scores:
     """Each value, and shares of it in the units that follow: what a first line stands above belongs to it."""
-    found = values.copy()
-    for at in np.flatnonzero(values).tolist():
-        last = int(units.lasts[at])
+    extended = values.copy()
+    for place in np.flatnonzero(values).tolist():
+        last = int(units.lasts[place])
         for step, share in enumerate(shares, start=1):
-            if at + step <= last:
-                found[at + step] = max(found[at + step], share * values[at])
-    return found
+            if place + step <= last:
+                extended[place + step] = max(extended[place + step], share * values[place])
+    return extended

@@ -18,7 +18,7 @@ from brimful.index.segments import Numbers
 from brimful.index.vectors import Bytes, cosines, quantise, text_key
 from brimful.neural.embedders import Embedder, embed_distinct
 from brimful.search.columns import CorpusColumns, Ids
-from brimful.search.field import Field, taken
+from brimful.search.field import ScoredUnits, reordered
 from brimful.search.translation import Table
 
 if TYPE_CHECKING:
@@ -98,12 +98,12 @@ class LateEncoder:
     def vectors(self, texts: Sequence[str]) -> tuple[Bytes, int]:
         """A row for each text, and how many had to be embedded; those are remembered by content."""
         keys = [text_key(text) for text in texts]
-        known = self._memory.vectors_known(self.name, keys, width=self._embedder.dimensions)
-        rows, missing = known.rows, known.missing.tolist()
+        remembered = self._memory.vectors_known(self.name, keys, width=self._embedder.dimensions)
+        rows, missing = remembered.rows, remembered.missing.tolist()
         for first in range(0, len(missing), _BATCH):
             places = missing[first : first + _BATCH]
-            rows[places] = quantise(embed_distinct(self._embedder, [texts[at] for at in places]))
-            self._memory.remember_vectors(self.name, [keys[at] for at in places], rows[places])
+            rows[places] = quantise(embed_distinct(self._embedder, [texts[place] for place in places]))
+            self._memory.remember_vectors(self.name, [keys[place] for place in places], rows[places])
         return rows, len(missing)
 
     def warm(self, columns: CorpusColumns, *, progress: Callable[[int, int], None] | None = None) -> int:
@@ -148,26 +148,26 @@ def read_late(
 
 def read_again(
     columns: CorpusColumns,
-    field: Field,
+    scored: ScoredUnits,
     question: str,
     reranker: Reranker,
     report: ReadReport | None,
     *,
-    known: dict[str, int],
-) -> tuple[Field, ReadReport]:
-    """The field with its best units as a reranker orders them; where it fails, as it was.
+    earlier_scores: dict[str, int],
+) -> tuple[ScoredUnits, ReadReport]:
+    """The scored units with the best ones in a reranker's order; unchanged where the reranker fails.
 
-    They change places among themselves: what it did not read stays behind them. `known` are the texts that it has read
-    for this question, so that none is read twice.
+    Only the best `_RERANKED_UNITS` change places, and scores stay with places. `earlier_scores` holds what the
+    reranker has scored for this question, so that no text is read twice.
     """
     report = report or ReadReport("none", "none", 0, 0)
-    texts = unit_texts(columns, field.units[:_RERANKED_UNITS])
-    new = [text for text in dict.fromkeys(texts) if text not in known]
+    texts = unit_texts(columns, scored.units[:_RERANKED_UNITS])
+    new = [text for text in dict.fromkeys(texts) if text not in earlier_scores]
     try:
-        known.update(zip(new, reranker.scores(question, new) if new else (), strict=True))
+        earlier_scores.update(zip(new, reranker.scores(question, new) if new else (), strict=True))
     except EndpointError as error:
-        return field, replace(report, reranker=reranker.name, not_reranked=str(error))
-    worth = np.array([known[text] for text in texts], np.int64)
-    places = np.append(np.argsort(-worth, kind="stable"), np.arange(len(texts), len(field.units)))
-    moved = replace(taken(field, places), scores=field.scores)  # the scores stay: they say the place
+        return scored, replace(report, reranker=reranker.name, not_reranked=str(error))
+    worth = np.array([earlier_scores[text] for text in texts], np.int64)
+    places = np.append(np.argsort(-worth, kind="stable"), np.arange(len(texts), len(scored.units)))
+    moved = replace(reordered(scored, places), scores=scored.scores)  # the scores stay: they say the place
     return moved, replace(report, reranker=reranker.name, reranked=len(texts))

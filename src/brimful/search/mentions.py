@@ -80,8 +80,8 @@ def dates_in(text: str, *, languages: Sequence[str] = ()) -> tuple[DateAsked, ..
 
 def _dates(text: str, languages: Sequence[str]) -> Iterator[DateAsked]:
     count = 0
-    for found in _DATE.finditer(text) if "1" in text or "2" in text else ():  # with which every year begins
-        year, month, day = (_part(found, name) for name in ("year", "month", "day"))
+    for match in _DATE.finditer(text) if "1" in text or "2" in text else ():  # with which every year begins
+        year, month, day = (_part(match, name) for name in ("year", "month", "day"))
         number = int(month) if month.isdigit() else _NUMBERS.get(month.casefold(), 0)
         if not 1 <= number <= 12 or (day and not 1 <= int(day) <= 31) or int(year) > _LATEST_YEAR:
             continue
@@ -90,14 +90,14 @@ def _dates(text: str, languages: Sequence[str]) -> Iterator[DateAsked]:
             name, spellings = f"{year}-{number:02}-{int(day):02}", _days(year, number, int(day), names)
         else:
             name, spellings = f"{year}-{number:02}", _months(year, number, names)
-        yield DateAsked(found.start(), found.end(), name.encode(), tuple(dict.fromkeys(spellings)))
+        yield DateAsked(match.start(), match.end(), name.encode(), tuple(dict.fromkeys(spellings)))
         count += 1
         if count == _MOST_DATES:
             return
 
 
-def _part(found: re.Match[str], name: str) -> str:
-    return next((part for at in range(5) if (part := found.groupdict().get(f"{name}{at}"))), "")
+def _part(match: re.Match[str], name: str) -> str:
+    return next((part for number in range(5) if (part := match.groupdict().get(f"{name}{number}"))), "")
 
 
 def _names(month: int, languages: Sequence[str]) -> list[bytes]:
@@ -107,22 +107,33 @@ def _names(month: int, languages: Sequence[str]) -> list[bytes]:
 
 def _days(year: str, month: int, day: int, names: Sequence[bytes]) -> Iterator[_Spelling]:
     yield (f"{year}-{month:02}-{day:02}".encode(),)
-    yield from ((f"{one}.{other}.{year}".encode(),) for one in _digits(day) for other in _digits(month))
+    yield from (
+        (f"{day_digits}.{month_digits}.{year}".encode(),)
+        for day_digits in _digits(day)
+        for month_digits in _digits(month)
+    )
     yield (f"{year}.{month:02}.{day:02}".encode(),)
     yield (f"{year}{month:02}{day:02}".encode(),)
-    parts = [(one.encode(), other.encode()) for one, other in product(_digits(day), _digits(month))]
-    whole = year.encode()
-    for one, other in parts:
-        yield from ((whole, other, one), (one, other, whole), (other, one, whole))
+    parts = [
+        (day_digits.encode(), month_digits.encode())
+        for day_digits, month_digits in product(_digits(day), _digits(month))
+    ]
+    year_term = year.encode()
+    for day_digits, month_digits in parts:
+        yield from (
+            (year_term, month_digits, day_digits),
+            (day_digits, month_digits, year_term),
+            (month_digits, day_digits, year_term),
+        )
     for name, digits in product(names, (*_digits(day), _ordinal(day))):
-        yield from ((digits.encode(), name, whole), (name, digits.encode(), whole))
+        yield from ((digits.encode(), name, year_term), (name, digits.encode(), year_term))
 
 
 def _months(year: str, month: int, names: Sequence[bytes]) -> Iterator[_Spelling]:
-    whole = year.encode()
-    yield from ((name, whole) for name in names)
-    yield (whole, f"{month:02}".encode())
-    yield from ((digits.encode(), whole) for digits in _digits(month))
+    year_term = year.encode()
+    yield from ((name, year_term) for name in names)
+    yield (year_term, f"{month:02}".encode())
+    yield from ((digits.encode(), year_term) for digits in _digits(month))
 
 
 def _digits(number: int) -> tuple[str, ...]:
@@ -145,7 +156,7 @@ def options_in(text: str) -> tuple[str, ...]:
     >>> options_in("what do --no-deps, -fno-builtin and --verbose mean -- and well-known words?")
     ('no-deps', 'fno-builtin', 'verbose')
     """
-    return tuple(dict.fromkeys(found[0].lstrip("-") for found in _OPTION.finditer(text)))[:_MOST_OPTIONS]
+    return tuple(dict.fromkeys(option[0].lstrip("-") for option in _OPTION.finditer(text)))[:_MOST_OPTIONS]
 
 
 # ---- definitions: Does a question ask where something is defined?
@@ -165,5 +176,5 @@ def asking_where(text: str) -> bytes:
     >>> [asking_where(text) for text in ("where is evolve() defined", "Wo wird das Limit definiert?", "where is it")]
     [b'defined', b'definiert', b'']
     """
-    found = _WHERE.search(text) if len(text) <= _LONGEST_WHERE else None
-    return b"" if found is None else (found[1] or found[2]).lower().encode()
+    match = _WHERE.search(text) if len(text) <= _LONGEST_WHERE else None
+    return b"" if match is None else (match[1] or match[2]).lower().encode()

@@ -30,9 +30,10 @@ def synonym_lines(path: Path | str | None) -> tuple[str, ...]:
     """The lines of a synonyms file that say something, checked, as `AskSettings.synonyms` has them; none of no file."""
     if path is None:
         return ()
-    found = load_synonyms(path)
+    synonyms = load_synonyms(path)
     return tuple(
-        f"{term.decode()}: {', '.join(b' '.join(each).decode() for each in several)}" for term, several in found.items()
+        f"{term.decode()}: {', '.join(b' '.join(phrase).decode() for phrase in several)}"
+        for term, several in synonyms.items()
     )
 
 
@@ -60,7 +61,7 @@ def parse_synonyms(content: bytes, *, name: str = "synonyms") -> Synonyms:
     Traceback (most recent call last):
     brimful.errors.InputError: synonyms, line 1: no colon in 'tea'; write `word: synonym, synonym`
     """
-    found: dict[bytes, dict[tuple[bytes, ...], None]] = {}
+    by_term: dict[bytes, dict[tuple[bytes, ...], None]] = {}
     for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").splitlines(), start=1):
         where = f"{name}, line {number}"
         try:
@@ -69,17 +70,17 @@ def parse_synonyms(content: bytes, *, name: str = "synonyms") -> Synonyms:
             raise InputError(f"{where}: not UTF-8; save the file in that encoding") from error
         if not line:
             continue
-        word, colon, rest = line.partition(":")
+        word, colon, listed = line.partition(":")
         if not colon:
             raise InputError(f"{where}: no colon in {line[:_SHOWN]!r}; write `word: synonym, synonym`")
         term = _terms(word)
         if len(term) != 1:
             raise InputError(f"{where}: {word.strip()[:_SHOWN]!r} is not one word; write one word before the colon")
-        synonyms = [synonym for part in rest.split(",") if (synonym := _terms(part)) and synonym != term]
+        synonyms = [synonym for part in listed.split(",") if (synonym := _terms(part)) and synonym != term]
         if not synonyms:
             raise InputError(f"{where}: no synonym for {word.strip()[:_SHOWN]!r}; write some behind the colon")
-        found.setdefault(term[0], {}).update(dict.fromkeys(synonyms))
-    return {term: tuple(found[term]) for term in sorted(found)}
+        by_term.setdefault(term[0], {}).update(dict.fromkeys(synonyms))
+    return {term: tuple(by_term[term]) for term in sorted(by_term)}
 
 
 def _terms(text: str) -> tuple[bytes, ...]:
@@ -137,7 +138,7 @@ def related_terms(
     words: Words,
     *,
     total: int,
-    most: int = _MOST_RELATED,
+    limit: int = _MOST_RELATED,
     languages: Sequence[str] = (),
     synonyms: Synonyms | None = None,
 ) -> tuple[Related, ...]:
@@ -145,77 +146,79 @@ def related_terms(
 
     Forms of the term itself and common words are not among them.
     """
-    given = (synonyms or {}).get(term, ())[:most]
-    found = [Related(each, "synonym", 0) for each in given]
-    if len(found) < most:
+    own_synonyms = (synonyms or {}).get(term, ())[:limit]
+    related = [Related(terms, "synonym", 0) for terms in own_synonyms]
+    if len(related) < limit:
         scores = _company(term, units, words, total=total, languages=languages)
-        ranked = sorted((-score, name) for name, score in scores.items() if (name,) not in given)
-        found += [Related((name,), "company", -score) for score, name in ranked[: most - len(found)]]
-    return tuple(found)
+        ranked = sorted((-score, name) for name, score in scores.items() if (name,) not in own_synonyms)
+        related += [Related((name,), "company", -score) for score, name in ranked[: limit - len(related)]]
+    return tuple(related)
 
 
-def sample(numbers: Sequence[int], most: int = MOST_UNITS) -> list[int]:
+def sample(numbers: Sequence[int], limit: int = MOST_UNITS) -> list[int]:
     """At most so many of them, evenly spread, always the same.
 
     >>> sample(range(10, 20), 4)
     [10, 12, 15, 17]
     """
-    if len(numbers) <= most:
+    if len(numbers) <= limit:
         return list(numbers)
-    return [numbers[at * len(numbers) // most] for at in range(most)]
+    return [numbers[place * len(numbers) // limit] for place in range(limit)]
 
 
 def _company(term: bytes, units: Units, words: Words, *, total: int, languages: Sequence[str]) -> dict[bytes, int]:
     """Terms that stand in the units of this one at least twice as often as elsewhere, with their likelihood ratio."""
     texts = [units.text(unit) for unit in sample(units.units_with(term))]
     candidates, read = _candidates(texts)
-    names = [each.term for each in candidates]
+    names = [candidate.term for candidate in candidates]
     is_form = np.zeros(len(names), np.bool_)
-    for own, *stems in stems_by_language([term, *names], (NO_LANGUAGE, *languages)).values():
-        is_form |= np.fromiter((each == own for each in stems), np.bool_, len(names))
+    for stem_of_term, *stems in stems_by_language([term, *names], (NO_LANGUAGE, *languages)).values():
+        is_form |= np.fromiter((stem == stem_of_term for stem in stems), np.bool_, len(names))
     scores: dict[bytes, int] = {}
-    for each, same in zip(candidates, is_form.tolist(), strict=True):
-        census = 0 if same else max(words.census(each.term), each.count)
-        if not census or is_common(census, total):
+    for candidate, same in zip(candidates, is_form.tolist(), strict=True):
+        occurrences = 0 if same else max(words.census(candidate.term), candidate.count)
+        if not occurrences or is_common(occurrences, total):
             continue
-        score = likelihood_ratio(each.count, read, census - each.count, max(total - read, 1))
+        score = likelihood_ratio(candidate.count, read, occurrences - candidate.count, max(total - read, 1))
         if score >= _LEAST_RATIO:
-            scores[each.term] = score
+            scores[candidate.term] = score
     return scores
 
 
 def _candidates(texts: Sequence[bytes]) -> tuple[list[_Candidate], int]:
     """Words of letters that several of the texts hold, those in most of them; and how many occurrences were read."""
-    found = terms_of(b"\n".join(texts))
+    terms = terms_of(b"\n".join(texts))
     sizes = np.fromiter((len(text) + 1 for text in texts), np.int64, len(texts))
-    unit = np.searchsorted(np.cumsum(sizes), found.starts, "right")
-    counts = np.diff(found.offsets)
+    unit = np.searchsorted(np.cumsum(sizes), terms.starts, "right")
+    counts = np.diff(terms.offsets)
     rows = np.repeat(np.arange(len(counts)), counts)
     fresh = np.ones(len(rows), np.bool_)  # positions ascend within a term, so units do
     fresh[1:] = (rows[1:] != rows[:-1]) | (unit[1:] != unit[:-1])
     spread = np.bincount(rows[fresh], minlength=len(counts))
-    kept = [
+    candidates = [
         _Candidate(name, held, count)
-        for name, held, count in zip(found.names, spread.tolist(), counts.tolist(), strict=True)
+        for name, held, count in zip(terms.names, spread.tolist(), counts.tolist(), strict=True)
         if held >= _LEAST_UNITS and (text := name.decode("utf-8", "replace")).isalpha() and len(text) >= _LEAST_LETTERS
     ]
-    kept.sort(key=lambda each: (-each.units, each.term))
-    return kept[:_MOST_CANDIDATES], int(counts.sum())
+    candidates.sort(key=lambda candidate: (-candidate.units, candidate.term))
+    return candidates[:_MOST_CANDIDATES], int(counts.sum())
 
 
-def likelihood_ratio(here: int, read: int, elsewhere: int, rest: int) -> int:
-    """How surprising it is that a term occurs `here` times in `read` and `elsewhere` times in `rest`, in thousandths.
+def likelihood_ratio(here: int, read: int, elsewhere: int, unread: int) -> int:
+    """How surprising it is that a term occurs `here` times in `read` and `elsewhere` times in `unread`, in thousandths.
 
     The log-likelihood ratio of two samples; 0 unless the term is at least twice as frequent here.
 
     >>> likelihood_ratio(10, 1_000, 10, 100_000), likelihood_ratio(1, 1_000, 100, 100_000)
     (64776, 0)
     """
-    if here * rest < _OFTENER * elsewhere * read:
+    if here * unread < _OFTENER * elsewhere * read:
         return 0
-    both, all_read = here + elsewhere, read + rest
+    both, all_read = here + elsewhere, read + unread
     ratio = sum(
-        count * math.log(count * all_read / (size * both)) for count, size in ((here, read), (elsewhere, rest)) if count
+        count * math.log(count * all_read / (size * both))
+        for count, size in ((here, read), (elsewhere, unread))
+        if count
     )
     return round(2_000 * ratio)
 
@@ -242,7 +245,7 @@ class Pool:
 
 def pools_of(
     columns: CorpusColumns,
-    found: Found,
+    results: Found,
     *,
     tokens: int,
     related: Sequence[Related] = (),
@@ -253,34 +256,34 @@ def pools_of(
     Without related terms all of the budget is direct. Words that are written as one with a neighbour, phrases and parts
     of names share the pool of their word. `hits` are those of the found ones that are asked for, all without it.
     """
-    hits = found.hits if hits is None else hits
-    direct = _by_word(columns, found, hits)
+    hits = results.hits if hits is None else hits
+    direct = _by_word(columns, results, hits)
     if not direct:  # filters alone, what is only alike, or nothing
         return [Pool(tuple(hits), tokens)] if hits else []
-    taken = {(hit.path, hit.start) for own in direct for hit in own}
-    near = _near(columns, found, related, taken)
+    direct_places = {(hit.path, hit.start) for group in direct for hit in group}
+    near = _near(columns, results, related, direct_places)
     share = tokens * DIRECT_PERCENT // 100 if near else tokens
     return [
-        *(Pool(own, max(share // len(direct), 1)) for own in direct),
-        *(Pool(own, max((tokens - share) // len(near), 1), is_related=True) for own in near),
+        *(Pool(group, max(share // len(direct), 1)) for group in direct),
+        *(Pool(group, max((tokens - share) // len(near), 1), is_related=True) for group in near),
     ]
 
 
-def one_pool(columns: CorpusColumns, found: Found, *, tokens: int, hits: Sequence[Hit]) -> list[Pool]:
+def one_pool(columns: CorpusColumns, results: Found, *, tokens: int, hits: Sequence[Hit]) -> list[Pool]:
     """All hits that have a word of the question, in their order; all of them where none has."""
-    own = {(hit.path, hit.start) for group in _by_word(columns, found, hits) for hit in group}
-    counted = tuple(hit for hit in hits if (hit.path, hit.start) in own) or tuple(hits)
+    having_words = {(hit.path, hit.start) for group in _by_word(columns, results, hits) for hit in group}
+    counted = tuple(hit for hit in hits if (hit.path, hit.start) in having_words) or tuple(hits)
     return [Pool(counted, tokens)] if counted else []
 
 
-def _by_word(columns: CorpusColumns, found: Found, hits: Sequence[Hit]) -> list[tuple[Hit, ...]]:
+def _by_word(columns: CorpusColumns, results: Found, hits: Sequence[Hit]) -> list[tuple[Hit, ...]]:
     """The hits of each word, each hit once: where it has several words, with the one that has the fewest bytes yet."""
-    counted = [word for word, census in found.census if census]
+    counted = [word for word, occurrences in results.census if occurrences]
     words = [word for word in counted if not is_stop_word(word.encode(), columns.languages)] or counted
-    own = {asked.term.decode("utf-8", "replace") for asked in found.query.terms if not asked.is_part}
-    main = [word for word in words if word in own] or words
+    whole_words = {term.term.decode("utf-8", "replace") for term in results.query.terms if not term.is_part}
+    main = [word for word in words if word in whole_words] or words
     # What is written together shares the pool of a word that it is made of.
-    homes = {word: [each for each in word.split() if each in main] or [word] for word in words}
+    homes = {word: [part for part in word.split() if part in main] or [word] for word in words}
     shared: dict[str, list[Hit]] = {}
     sizes: dict[str, int] = {}
     for hit in hits:
@@ -293,14 +296,14 @@ def _by_word(columns: CorpusColumns, found: Found, hits: Sequence[Hit]) -> list[
     return [tuple(shared[word]) for word in words if word in shared]
 
 
-def related_to(columns: CorpusColumns, found: Found, *, synonyms: Synonyms | None = None) -> tuple[Related, ...]:
+def related_to(columns: CorpusColumns, results: Found, *, synonyms: Synonyms | None = None) -> tuple[Related, ...]:
     """Five related terms for each word of the question, each once, and none that the question has."""
-    asked = {asked.term for asked in found.query.terms}
+    asked_terms = {term.term for term in results.query.terms}
     gathered: dict[tuple[bytes, ...], Related] = {}
-    for term in found.query.terms:
+    for term in results.query.terms:
         if term.is_part or is_stop_word(term.term, columns.languages) or len(term.term) < _LEAST_ASKED_LETTERS:
             continue  # a single letter keeps everybody's company
-        for each in related_terms(
+        for related in related_terms(
             term.term,
             columns,
             columns,
@@ -308,13 +311,13 @@ def related_to(columns: CorpusColumns, found: Found, *, synonyms: Synonyms | Non
             languages=columns.languages,
             synonyms=synonyms,
         ):
-            if not asked.intersection(each.terms):
-                gathered.setdefault(each.terms, each)
+            if not asked_terms.intersection(related.terms):
+                gathered.setdefault(related.terms, related)
     return tuple(gathered.values())
 
 
 def _near(
-    columns: CorpusColumns, found: Found, related: Sequence[Related], taken: Collection[tuple[str, int]]
+    columns: CorpusColumns, results: Found, related: Sequence[Related], direct_places: Collection[tuple[str, int]]
 ) -> list[tuple[Hit, ...]]:
     """The best places of each related term that no word of the question has, counted for less.
 
@@ -322,15 +325,15 @@ def _near(
     """
     if not related:
         return []
-    asked = [term.term for term in found.query.terms if not term.is_part]
-    named = [b" ".join(each.terms).decode("utf-8", "replace") for each in related]
-    text = " ".join([*(term.decode("utf-8", "replace") for term in asked), *named])
-    limit = 2 * len(found.hits) + _RELATED_HITS * len(related)  # the direct ones come first, and are left out
-    beside = search(columns, text, limit=limit, repair=False, within=found.query)
+    question_terms = [term.term for term in results.query.terms if not term.is_part]
+    named = [b" ".join(relation.terms).decode("utf-8", "replace") for relation in related]
+    text = " ".join([*(term.decode("utf-8", "replace") for term in question_terms), *named])
+    limit = 2 * len(results.hits) + _RELATED_HITS * len(related)  # the direct ones come first, and are left out
+    nearby = search(columns, text, limit=limit, repair=False, within=results.query)
     shared: dict[str, list[Hit]] = {}
-    for hit in beside.hits:
+    for hit in nearby.hits:
         having = [name for name in named if all(word in hit.terms for word in name.split())]
-        if having and (hit.path, hit.start) not in taken:
+        if having and (hit.path, hit.start) not in direct_places:
             least = min(having, key=lambda name: (len(shared.get(name, ())), named.index(name)))
             shared.setdefault(least, []).append(replace(hit, score=hit.score * RELATED_SHARE))
     return [tuple(shared[name]) for name in dict.fromkeys(named) if name in shared]

@@ -148,7 +148,7 @@ _KEPT_COUNTS = 64
 
 def rules() -> str:
     """A hash of the rules for paths: what was found by others is not what would be found now."""
-    return blake3(repr((_CODE, [(each.name, each.rule, each.hints) for each in _PRIORS])).encode()).hexdigest(8)
+    return blake3(repr((_CODE, [(prior.name, prior.rule, prior.hints) for prior in _PRIORS])).encode()).hexdigest(8)
 
 
 def priors_of(path: str) -> tuple[Prior, ...]:
@@ -170,9 +170,9 @@ def prior_for(path: str, words: Iterable[bytes]) -> Prior | None:
     >>> prior_for("test/test_heapq.py", [b"merge"]).name, prior_for("test/test_heapq.py", [b"test", b"merge"])
     ('test', None)
     """
-    asked = set(words)
-    left = [prior for prior in priors_of(path) if prior.asked_by.isdisjoint(asked)]
-    return min(left, key=lambda prior: (prior.thousandths, prior.name), default=None)
+    question_words = set(words)
+    candidates = [prior for prior in priors_of(path) if prior.asked_by.isdisjoint(question_words)]
+    return min(candidates, key=lambda prior: (prior.thousandths, prior.name), default=None)
 
 
 def _perhaps_of_a_kind(paths: Sequence[str]) -> list[list[int]]:
@@ -211,12 +211,12 @@ class FileKinds:
 
     def counted(self, words: Iterable[bytes], *, without: Sequence[str] = ()) -> NDArray[np.int64]:
         """What each document counts for a question with these words, in thousandths; some kinds may count nothing."""
-        asked = set(words)
-        left = tuple(
-            prior.thousandths if prior.asked_by.isdisjoint(asked) and prior.name not in without else ONE
+        question_words = set(words)
+        counts = tuple(
+            prior.thousandths if prior.asked_by.isdisjoint(question_words) and prior.name not in without else ONE
             for prior in _PRIORS
         )
-        return _counts_of(left)[self.marks]
+        return _counts_of(counts)[self.marks]
 
 
 @lru_cache(_KEPT_COUNTS)
@@ -224,8 +224,8 @@ def _counts_of(kinds: tuple[int, ...]) -> NDArray[np.int64]:
     """What a document counts that is of some kinds, a bit each: as the one that counts least."""
     counted = np.full(1 << len(kinds), ONE, np.int64)
     for number, thousandths in enumerate(kinds):
-        has = np.arange(len(counted)) >> number & 1 == 1
-        counted[has] = np.minimum(counted[has], thousandths)
+        is_of_kind = np.arange(len(counted)) >> number & 1 == 1
+        counted[is_of_kind] = np.minimum(counted[is_of_kind], thousandths)
     return counted
 
 
@@ -252,31 +252,31 @@ class Translations:
     def of(cls, paths: Sequence[str], *, unmarked: str) -> Translations:
         """Those among documents with these paths."""
         texts: dict[bytes, int] = {}
-        found: list[tuple[int, int, int]] = []
+        marked: list[tuple[int, int, int]] = []
         text = _one_a_line(paths)
         lines = text.split(b"\n")
         plain: dict[bytes, int] = {}
         for row, low, high, language in _language_codes(text):
             line = lines[row]
             number = texts.setdefault(b"%b\n%b" % (line[:low], line[high:]), len(texts))
-            found.append((number, int.from_bytes(language.encode(), "big"), row))
+            marked.append((number, int.from_bytes(language.encode(), "big"), row))
             if line[high : high + 1] == b".":
                 plain = plain or {line: row for row, line in enumerate(lines)}
                 without = line[: low - 1] + line[high:]
                 if without in plain:
-                    found.append((number, int.from_bytes(unmarked.encode(), "big"), plain[without]))
-        return cls(np.array(found, np.int64).reshape(-1), paths=paths)
+                    marked.append((number, int.from_bytes(unmarked.encode(), "big"), plain[without]))
+        return cls(np.array(marked, np.int64).reshape(-1), paths=paths)
 
     def _into_others(self, language: str) -> tuple[NDArray[np.int64], frozenset[str]]:
         """Rows, ascending, and paths of those in other languages than this one, where there is one in this."""
-        others = {
+        rows = {
             row
             for texts in self._texts.values()
             if any(name == language for name, _ in texts)
             for name, row in texts
             if name != language
         }
-        return np.array(sorted(others), np.int64), frozenset(self._paths[row] for row in others)
+        return np.array(sorted(rows), np.int64), frozenset(self._paths[row] for row in rows)
 
 
 def _language_codes(text: bytes) -> Iterator[tuple[int, int, int, str]]:
@@ -287,13 +287,13 @@ def _language_codes(text: bytes) -> Iterator[tuple[int, int, int, str]]:
     codes = np.frombuffer(b"\n%b\n\n\n" % text, np.uint8)  # so that every look around stays inside
     starts = np.append(0, np.flatnonzero(codes[1:-3] == ord("\n")) + 1)
     is_letter = (codes >= ord("a")) & (codes <= ord("z"))
-    before, behind = codes[:-3], codes[3:]
-    goes_on = (behind == ord("-")) | (behind == ord("_"))
+    opening, closing = codes[:-3], codes[3:]
+    goes_on = (closing == ord("-")) | (closing == ord("_"))
     two = is_letter[1:-2] & is_letter[2:-1]
-    is_folder, is_dot = (before == ord("/")) | (before == ord("\n")), before == ord(".")
+    is_folder, is_dot = (opening == ord("/")) | (opening == ord("\n")), opening == ord(".")
     for is_open, close, pattern in ((is_folder, ord("/"), _FOLDER), (is_dot, ord("."), _ENDING)):
-        at = np.flatnonzero(is_open & two & (goes_on | (behind == close)))
-        rows = starts.searchsorted(at, side="right") - 1
-        for place, row, start in zip(at.tolist(), rows.tolist(), starts[rows].tolist(), strict=True):
-            if found := pattern.match(text, place):
-                yield row, place - start, found.end() - start, found[1].decode()
+        places = np.flatnonzero(is_open & two & (goes_on | (closing == close)))
+        rows = starts.searchsorted(places, side="right") - 1
+        for place, row, start in zip(places.tolist(), rows.tolist(), starts[rows].tolist(), strict=True):
+            if match := pattern.match(text, place):
+                yield row, place - start, match.end() - start, match[1].decode()

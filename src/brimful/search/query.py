@@ -57,9 +57,9 @@ class PathPattern:
 
 @functools.lru_cache(maxsize=256)
 def _pattern(text: str) -> re.Pattern[str]:
-    whole = fnmatch.translate(_plain(text))
-    below = fnmatch.translate("*/" + _plain(text))
-    return re.compile(f"{whole}|{below}")
+    full_path = fnmatch.translate(_plain(text))
+    path_end = fnmatch.translate("*/" + _plain(text))
+    return re.compile(f"{full_path}|{path_end}")
 
 
 def _plain(path: str) -> str:
@@ -76,30 +76,30 @@ def time_bound(text: str) -> int | None:
     >>> time_bound("tomorrow"), time_bound("2024-13")
     (None, None)
     """
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         return None
     try:
         moment = dt.datetime(
-            int(found["year"]),
-            int(found["month"] or 1),
-            int(found["day"] or 1),
-            int(found["hour"] or 0),
-            int(found["minute"] or 0),
-            int(found["second"] or 0),
+            int(match["year"]),
+            int(match["month"] or 1),
+            int(match["day"] or 1),
+            int(match["hour"] or 0),
+            int(match["minute"] or 0),
+            int(match["second"] or 0),
             tzinfo=dt.UTC,
         )
     except ValueError:
         return None
     seconds = (moment - _EPOCH) // dt.timedelta(seconds=1)
-    zone = found["zone"] or "Z"
+    zone = match["zone"] or "Z"
     if zone != "Z":
         digits = zone.replace(":", "")
         hours, minutes = int(digits[1:3]), int(digits[3:5])
         if hours > 23 or minutes > 59:
             return None
         seconds -= (1 if zone[0] == "+" else -1) * (hours * 3600 + minutes * 60)
-    return seconds + (1 if (found["fraction"] or "").strip(".0") else 0)
+    return seconds + (1 if (match["fraction"] or "").strip(".0") else 0)
 
 
 @dataclass(slots=True)
@@ -137,9 +137,9 @@ class _FilterReader:
 
     def chosen_kinds(self) -> tuple[Kind, ...]:
         """The kinds asked for without the excluded ones, unless nothing would be left."""
-        asked: Sequence[Kind] = self.kinds or (get_args(Kind) if self.excluded_kinds else ())
-        left = [kind for kind in asked if kind not in self.excluded_kinds]
-        return tuple(dict.fromkeys(left or self.kinds))
+        wanted: Sequence[Kind] = self.kinds or (get_args(Kind) if self.excluded_kinds else ())
+        remaining = [kind for kind in wanted if kind not in self.excluded_kinds]
+        return tuple(dict.fromkeys(remaining or self.kinds))
 
 
 # ---- query: What does a question ask for?
@@ -283,22 +283,22 @@ def parse_query(text: str, *, operators: bool = False) -> Query:
     ['path', 'kind', 'banana', 'flag']
     """
     read = _readable(text)
-    found = query_terms(read)
+    all_terms = query_terms(read)
     places = _byte_places(read)
-    marks = _marks(read, places, found, operators=operators)
-    asked, excluded, phrases, excluded_phrases = _sorted_out(found, marks, places)
-    if not asked and (excluded or excluded_phrases) and not marks.filters.count:
+    marks = _marks(read, places, all_terms, operators=operators)
+    wanted, excluded, phrases, excluded_phrases = _sorted_out(all_terms, marks, places)
+    if not wanted and (excluded or excluded_phrases) and not marks.filters.count:
         # Nothing but exclusions: a list, an option of a command, a dash that slipped in.
-        asked, excluded, phrases, excluded_phrases = found, [], excluded_phrases, []
+        wanted, excluded, phrases, excluded_phrases = all_terms, [], excluded_phrases, []
     stars = {int(places[star]) for star in marks.stars}
-    terms = _distinct(asked, stars)
+    terms = _distinct(wanted, stars)
     filters = marks.filters
-    numbers = {each.term: at for at, each in enumerate(terms[:MOST_TERMS])}
+    numbers = {term.term: number for number, term in enumerate(terms[:MOST_TERMS])}
     distinct = tuple(dict.fromkeys(phrases))[:MOST_PHRASES]
     return Query(
         text=text,
         terms=terms[:MOST_TERMS],
-        sequence=tuple(numbers[term.term] for term in asked if not term.is_part and term.term in numbers),
+        sequence=tuple(numbers[term.term] for term in wanted if not term.is_part and term.term in numbers),
         quoted=() if operators else distinct,
         phrases=distinct if operators else (),
         excluded=_distinct([term for term in excluded if not term.is_part], stars)[:MOST_TERMS],
@@ -308,7 +308,7 @@ def parse_query(text: str, *, operators: bool = False) -> Query:
         kinds=filters.chosen_kinds(),
         after=filters.after,
         before=filters.before,
-        neighbours=_neighbours(asked, read.encode("utf-8", "replace")),
+        neighbours=_neighbours(wanted, read.encode("utf-8", "replace")),
         has_operators=operators and bool(marks.stretches),
         left_out=max(0, len(terms) - MOST_TERMS) + (len(read) < len(text)),
     )
@@ -359,23 +359,23 @@ def _bound(name: str, text: str | None) -> int | None:
     return seconds
 
 
-def rarest(query: Query, census: Callable[[bytes], int], *, most: int = _MOST_RARE_TERMS) -> Query:
+def rarest(query: Query, census: Callable[[bytes], int], *, limit: int = _MOST_RARE_TERMS) -> Query:
     """The question with its rarest terms only, in their order; those that the corpus lacks are dropped before all.
 
     >>> counts = {b"the": 90, b"cat": 3, b"dog": 5}
-    >>> [term.term for term in rarest(parse_query("the cat, the dog"), counts.__getitem__, most=2).terms]
+    >>> [term.term for term in rarest(parse_query("the cat, the dog"), counts.__getitem__, limit=2).terms]
     [b'cat', b'dog']
     """
-    if len(query.terms) <= most:
+    if len(query.terms) <= limit:
         return query
     counts = [census(term.term) for term in query.terms]
-    ranked = sorted(range(len(counts)), key=lambda at: (counts[at] == 0, counts[at], at))
-    chosen = sorted(ranked[:most])
+    ranked = sorted(range(len(counts)), key=lambda place: (counts[place] == 0, counts[place], place))
+    chosen = sorted(ranked[:limit])
     numbers = {old: new for new, old in enumerate(chosen)}
     return replace(
         query,
-        terms=tuple(query.terms[at] for at in chosen),
-        sequence=tuple(numbers.get(at, -1) for at in query.sequence),
+        terms=tuple(query.terms[place] for place in chosen),
+        sequence=tuple(numbers.get(place, -1) for place in query.sequence),
         left_out=query.left_out + len(counts) - len(chosen),
     )
 
@@ -384,7 +384,7 @@ def _readable(text: str) -> str:
     if len(text) <= MOST_CHARACTERS:
         return text
     head = text[:MOST_CHARACTERS]
-    return head[: max((found.end() for found in re.finditer(r"\s", head[-1_000:])), default=1_000) - 1_000 or None]
+    return head[: max((blank.end() for blank in re.finditer(r"\s", head[-1_000:])), default=1_000) - 1_000 or None]
 
 
 def _byte_places(text: str) -> Sequence[int] | NDArray[np.int64]:
@@ -398,11 +398,11 @@ def _byte_places(text: str) -> Sequence[int] | NDArray[np.int64]:
 
 
 def _marks(
-    text: str, places: Sequence[int] | NDArray[np.int64], found: Sequence[QueryTerm], *, operators: bool
+    text: str, places: Sequence[int] | NDArray[np.int64], terms: Sequence[QueryTerm], *, operators: bool
 ) -> _Marks:
     """Read the signs from left to right; each is looked at once, and no look ahead is longer than a phrase."""
     marks = _Marks()
-    wholes = [term.start for term in found if not term.is_part]
+    wholes = [term.start for term in terms if not term.is_part]
 
     def fits(start: int, end: int) -> bool:
         first, last = int(places[start]), int(places[end])
@@ -412,31 +412,36 @@ def _marks(
     starts_list = "\n" in text.strip()
     last = len(text.rstrip())
     emphasis = -1
-    at = 0
+    position = 0
     has_marks = operators or not _OPENING.isdisjoint(text)  # without operators only quotations mean something
-    while has_marks and (sign := _MARK.search(text, at)):
-        at = sign.end()
+    while has_marks and (sign := _MARK.search(text, position)):
+        position = sign.end()
         if not operators and sign["negated"]:
-            at = sign.start("negated")  # a dash before a quotation, which raises like any other
+            position = sign.start("negated")  # a dash before a quotation, which raises like any other
         elif not operators and not (sign["straight"] or sign["opener"]):
-            at = sign.start() + 1  # text
+            position = sign.start() + 1  # text
         elif sign["filter"]:
-            at = _filter(sign, marks, at_end=at >= last)
+            position = _filter(sign, marks, at_end=position >= last)
         elif sign["opening"]:
-            emphasis = at
+            emphasis = position
         elif sign["star"]:
-            if emphasis < 0 or "\n" in text[emphasis:at]:
+            if emphasis < 0 or "\n" in text[emphasis:position]:
                 marks.stars.append(sign.start())
             emphasis = -1
         elif sign["word"]:
             is_listed = sign.start() == 0 and starts_list
-            if is_listed or _OPTION.match(sign["word"]) or _in_aside(asides, at) or not fits(sign.start(), at):
-                at = sign.start("word")
+            if (
+                is_listed
+                or _OPTION.match(sign["word"])
+                or _in_aside(asides, position)
+                or not fits(sign.start(), position)
+            ):
+                position = sign.start("word")
             else:
-                marks.stretches.append((sign.start(), at, "excluded"))
-                marks.stars += [at - 1] if sign["word"].endswith("*") else []
+                marks.stretches.append((sign.start(), position, "excluded"))
+                marks.stars += [position - 1] if sign["word"].endswith("*") else []
         else:
-            at = _quotation(text, sign, marks, fits)
+            position = _quotation(text, sign, marks, fits)
     return marks
 
 
@@ -449,10 +454,10 @@ def _filter(sign: re.Match[str], marks: _Marks, *, at_end: bool) -> int:
     return sign.end()
 
 
-def _in_aside(asides: list[tuple[int, bool]], at: int) -> bool:
+def _in_aside(asides: list[tuple[int, bool]], position: int) -> bool:
     """Whether a dash closes behind this place on the same line -like here- so that the first did not exclude."""
-    behind = bisect.bisect_left(asides, (at, False))
-    return behind < len(asides) and asides[behind][1]
+    closing = bisect.bisect_left(asides, (position, False))
+    return closing < len(asides) and asides[closing][1]
 
 
 def _quotation(text: str, sign: re.Match[str], marks: _Marks, fits: Callable[[int, int], bool]) -> int:
@@ -468,20 +473,20 @@ def _quotation(text: str, sign: re.Match[str], marks: _Marks, fits: Callable[[in
 _Sorted = tuple[list[QueryTerm], list[QueryTerm], list[tuple[bytes, ...]], list[tuple[bytes, ...]]]
 
 
-def _sorted_out(found: list[QueryTerm], marks: _Marks, places: Sequence[int] | NDArray[np.int64]) -> _Sorted:
+def _sorted_out(all_terms: list[QueryTerm], marks: _Marks, places: Sequence[int] | NDArray[np.int64]) -> _Sorted:
     """The terms asked for and excluded, and the phrases of both."""
     stretches = [(int(places[start]), int(places[end]), role) for start, end, role in marks.stretches]
     begins = [start for start, _, _ in stretches]
     inside: list[list[QueryTerm]] = [[] for _ in stretches]
-    asked: list[QueryTerm] = []
-    for term in found:
-        at = bisect.bisect_right(begins, term.start) - 1
-        if at >= 0 and term.start < stretches[at][1]:
-            inside[at].append(term)
-            if stretches[at][2] == "phrase":
-                asked.append(term)
+    wanted: list[QueryTerm] = []
+    for term in all_terms:
+        place = bisect.bisect_right(begins, term.start) - 1
+        if place >= 0 and term.start < stretches[place][1]:
+            inside[place].append(term)
+            if stretches[place][2] == "phrase":
+                wanted.append(term)
         else:
-            asked.append(term)
+            wanted.append(term)
     excluded: list[QueryTerm] = []
     phrases: dict[bool, list[tuple[bytes, ...]]] = {True: [], False: []}
     for (_, _, role), terms in zip(stretches, inside, strict=True):
@@ -490,25 +495,25 @@ def _sorted_out(found: list[QueryTerm], marks: _Marks, places: Sequence[int] | N
             excluded += terms
         elif role != "filter":
             phrases[role == "phrase"].append(wholes)
-    return asked, excluded, phrases[True], phrases[False]
+    return wanted, excluded, phrases[True], phrases[False]
 
 
 def _distinct(terms: Sequence[QueryTerm], stars: set[int]) -> tuple[AskedTerm, ...]:
     """Each term once, where it stands first; whole if it is whole anywhere, a beginning if it is one anywhere."""
-    kept: dict[bytes, AskedTerm] = {}
+    distinct: dict[bytes, AskedTerm] = {}
     for term, start, end, is_part in terms:
         is_prefix = end in stars and len(term) > 1
-        known = kept.get(term)
-        if known is None:
-            kept[term] = AskedTerm(term, start, end, is_part, is_prefix)
+        earlier = distinct.get(term)
+        if earlier is None:
+            distinct[term] = AskedTerm(term, start, end, is_part, is_prefix)
         else:
-            kept[term] = replace(
-                known,
-                is_part=known.is_part and is_part,
-                is_prefix=known.is_prefix or is_prefix,
-                count=known.count + 1,
+            distinct[term] = replace(
+                earlier,
+                is_part=earlier.is_part and is_part,
+                is_prefix=earlier.is_prefix or is_prefix,
+                count=earlier.count + 1,
             )
-    return tuple(kept.values())
+    return tuple(distinct.values())
 
 
 def _neighbours(terms: Sequence[QueryTerm], content: bytes) -> tuple[tuple[bytes, bytes], ...]:
@@ -516,8 +521,8 @@ def _neighbours(terms: Sequence[QueryTerm], content: bytes) -> tuple[tuple[bytes
 
     def pairs() -> Iterator[tuple[bytes, bytes]]:
         wholes = [term for term in terms if not term.is_part]
-        for one, other in itertools.pairwise(wholes):
-            if content[one.end : other.start] in _JOINTS:
-                yield one.term, other.term
+        for first, second in itertools.pairwise(wholes):
+            if content[first.end : second.start] in _JOINTS:
+                yield first.term, second.term
 
     return tuple(dict.fromkeys(pairs()))[:MOST_TERMS]

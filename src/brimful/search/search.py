@@ -16,12 +16,20 @@ from numpy.typing import NDArray
 from brimful.documents.documents import Hit
 from brimful.index.segments import Numbers
 from brimful.search.columns import NO_WORD, CorpusColumns, following, literal
-from brimful.search.field import MILLION, THOUSAND, Field, TermHits, fused, in_order, relevance, taken
+from brimful.search.field import MILLION, THOUSAND, ScoredUnits, TermHits, fused, in_order, relevance, reordered
 from brimful.search.late import READ_UNITS, LateEncoder, ReadReport, read_again, read_late
 from brimful.search.mentions import DateAsked, dates_in, options_in
 from brimful.search.priors import SOURCE, TRANSLATION
 from brimful.search.query import Query, narrowed, parse_query, rarest
-from brimful.search.reading import MOST_DECIDING, Missing, Reading, lacking, missing_words, named_as_missing, wording
+from brimful.search.reading import (
+    MOST_DECIDING,
+    Missing,
+    QuestionCues,
+    lacking,
+    missing_words,
+    named_as_missing,
+    wording,
+)
 from brimful.search.signals import idf, repeats
 from brimful.search.spelling import Correction, corrections
 from brimful.search.terms import (
@@ -104,7 +112,7 @@ _RECENT = 500  # thousandths
 
 
 @dataclass(frozen=True, slots=True)
-class Sense:
+class MatchedWord:
     """A word of a question, and the terms that it was looked for as; two terms mean that one follows the other."""
 
     word: str
@@ -121,7 +129,7 @@ class Found:
     documents: tuple[tuple[str, float], ...] = ()  # the best documents as wholes
     census: tuple[tuple[str, int], ...] = ()  # how often each word of the question stands anywhere, in all its forms
     forms: tuple[frozenset[bytes], ...] = ()  # the terms as which each of these may stand
-    senses: tuple[Sense, ...] = ()  # words that say something, unless all of them only ask
+    senses: tuple[MatchedWord, ...] = ()  # words that say something, unless all of them only ask
     missing: tuple[str, ...] = ()  # words that say something and that no document has
     lacking: float = 0.0  # how much of what the question says these words are; 0 where it is in another language
     lacks_name: bool = False  # one of them is a name, which no other words say
@@ -141,10 +149,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Understood:
+class ParsedQuestion:
     """A question as a corpus understands it: all that does not depend on how many places are wanted."""
 
-    reading: Reading
+    cues: QuestionCues
     settings: FieldSettings
     allowed: NDArray[np.bool_] | None
     forms: tuple[WordForms, ...] = ()
@@ -155,18 +163,18 @@ class Understood:
     recent_days: int | None = None
     late: LateEncoder | None = None
     reranker: Reranker | None = None
-    fields: dict[int, tuple[Field, ReadReport | None]] = new(
+    fields: dict[int, tuple[ScoredUnits, ReadReport | None]] = new(
         default_factory=dict, repr=False
     )  # by blocks that were weighed
     reranked: dict[str, int] = new(default_factory=dict, repr=False)  # texts that the reranker has read
 
 
 def search(columns: CorpusColumns, question: str | Query, *, limit: int = 100, **how: Any) -> Found:
-    """The units that matter most for a question, each with its scores and which words it has; `understand` says how."""
-    return best_of(understand(columns, question, **how), limit=limit)
+    """The best units for a question, each with its scores and words; `parse_question` takes the options."""
+    return best_of(parse_question(columns, question, **how), limit=limit)
 
 
-def understand(
+def parse_question(
     columns: CorpusColumns,
     question: str | Query,
     *,
@@ -178,7 +186,7 @@ def understand(
     filters: Filters | None = None,
     late: LateEncoder | None = None,
     reranker: Reranker | None = None,
-) -> Understood:
+) -> ParsedQuestion:
     """Read a question and find its words, once for all the numbers of places that are wanted of it.
 
     Filters narrow the corpus before anything is ranked; filters alone give the beginnings of what they leave. Words
@@ -190,25 +198,25 @@ def understand(
     """
     settings = settings or FieldSettings()
     query = parse_query(question, operators=operators) if isinstance(question, str) else question
-    query = rarest(query if filters is None else narrowed(query, filters), columns.census, most=MOST_WORDS)
+    query = rarest(query if filters is None else narrowed(query, filters), columns.census, limit=MOST_WORDS)
     columns.snapshot.expect_terms([each.term for each in query.terms])
     allowed = _allowed(columns, within or query)
     if allowed is not None and not query.terms and query.has_filters:
-        return Understood(Reading(columns, query), settings, allowed)
+        return ParsedQuestion(QuestionCues(columns, query), settings, allowed)
     query = _in_parts(columns, query)
-    reading, forms = Reading(columns, query), _forms(columns, query)
-    foreign, as_read = translated(reading, forms, late.table) if late is not None and repair else ((), "")
+    cues, forms = QuestionCues(columns, query), _forms(columns, query)
+    foreign, as_read = translated(cues, forms, late.table) if late is not None and repair else ((), "")
     strangers = {each.words for each in foreign}
     forms = (*(each for each in forms if each.words not in strangers), *foreign)
     repairs: tuple[Correction, ...] = ()
     if repair and not foreign:
         repairs = corrections(query, columns, columns.spellings, languages=columns.languages, forms=forms)
     dates = dates_in(query.text, languages=columns.languages)
-    term_hits = [*_term_hits(reading, forms, repairs, settings), *_dated(columns, dates)]
-    missing = missing_words(reading, forms, repairs)
+    term_hits = [*_term_hits(cues, forms, repairs, settings), *_dated(columns, dates)]
+    missing = missing_words(cues, forms, repairs)
     as_read = as_read or wording(query, repairs)
-    return Understood(
-        reading,
+    return ParsedQuestion(
+        cues,
         settings,
         allowed,
         forms,
@@ -222,80 +230,84 @@ def understand(
     )
 
 
-def best_of(asked: Understood, *, limit: int) -> Found:
+def best_of(parsed: ParsedQuestion, *, limit: int) -> Found:
     """The best so many places for a question that was understood."""
-    reading, term_hits, missing = asked.reading, asked.term_hits, asked.missing
-    columns, query = reading.columns, reading.query
-    if asked.allowed is not None and not query.terms and query.has_filters:
-        hits = listed(columns, asked.allowed, limit)
+    cues, term_hits, missing = parsed.cues, parsed.term_hits, parsed.missing
+    columns, query = cues.columns, cues.query
+    if parsed.allowed is not None and not query.terms and query.has_filters:
+        hits = listed(columns, parsed.allowed, limit)
         best = dict.fromkeys(hit.path for hit in hits)
         return Found(query, hits, documents=tuple((path, 1 / (place + 1)) for place, path in enumerate(best)))
-    field, read = _weighed(asked, max(_LEAST_BLOCKS, limit))
-    words = tuple((each.word.decode("utf-8", "replace"), each.census) for each in term_hits)
+    scored, read = _weighed(parsed, max(_LEAST_BLOCKS, limit))
+    words = tuple((each.word.decode("utf-8", "replace"), each.occurrences) for each in term_hits)
     forms_of_words = tuple(frozenset(each.names or each.word.split()) for each in term_hits)
     return Found(
         query,
-        _hits(columns, field, [word for word, _ in words], limit),
-        asked.repairs,
-        _documents(columns, field, limit),
+        _hits(columns, scored, [word for word, _ in words], limit),
+        parsed.repairs,
+        _documents(columns, scored, limit),
         words,
         forms_of_words,
-        _senses(columns, asked.forms, asked.repairs),
-        missing=tuple(word.decode("utf-8", "replace") for word in named_as_missing(reading, asked.forms, missing)),
-        lacking=lacking(reading, term_hits, missing),
-        lacks_name=bool(missing) and not reading.names.isdisjoint(each.word for each in missing),
-        covered=field.covered / MILLION,
+        _senses(columns, parsed.forms, parsed.repairs),
+        missing=tuple(word.decode("utf-8", "replace") for word in named_as_missing(cues, parsed.forms, missing)),
+        lacking=lacking(cues, term_hits, missing),
+        lacks_name=bool(missing) and not cues.names.isdisjoint(each.word for each in missing),
+        covered=scored.covered / MILLION,
         read=read,
-        translations=reading.translations[1] if asked.settings.priors else frozenset(),
-        sources_less=asked.settings.priors and reading.asks_how,
-        relevant=int(np.count_nonzero(field.scores[:limit] * _END_SHARE[1] >= field.scores[:1] * _END_SHARE[0])),
+        translations=cues.translations[1] if parsed.settings.priors else frozenset(),
+        sources_less=parsed.settings.priors and cues.asks_how,
+        relevant=int(np.count_nonzero(scored.scores[:limit] * _END_SHARE[1] >= scored.scores[:1] * _END_SHARE[0])),
     )
 
 
-def _weighed(asked: Understood, blocks: int) -> tuple[Field, ReadReport | None]:
+def _weighed(parsed: ParsedQuestion, blocks: int) -> tuple[ScoredUnits, ReadReport | None]:
     """Every place of so many blocks with its worth, and what models made of the best ones; kept for the next time."""
-    if blocks not in asked.fields:
-        columns, late, report = asked.reading.columns, asked.late, None
-        field = _by_words(asked, asked.settings, blocks, _favour(asked.reading, asked.recent_days, asked.settings))
-        if len(field.units):
+    if blocks not in parsed.fields:
+        columns, late, report = parsed.cues.columns, parsed.late, None
+        scored = _by_words(parsed, parsed.settings, blocks, _favour(parsed.cues, parsed.recent_days, parsed.settings))
+        if len(scored.units):
             likeness = None
             if late is not None:
-                likeness, report = read_late(columns, field.units[:READ_UNITS], asked.as_read, late)
+                likeness, report = read_late(columns, scored.units[:READ_UNITS], parsed.as_read, late)
                 if likeness is not None:
-                    field.semantic[:READ_UNITS] = likeness
-            field = fused(columns, field, likeness)
-        if asked.reranker is not None and len(field.units):
-            field, report = read_again(columns, field, asked.as_read, asked.reranker, report, known=asked.reranked)
-        field = _worth_something(field)
-        if asked.settings.priors:
-            field = _files_first(columns, _said_once(columns, field))
-        asked.fields[blocks] = field, report
-    return asked.fields[blocks]
+                    scored.semantic[:READ_UNITS] = likeness
+            scored = fused(columns, scored, likeness)
+        if parsed.reranker is not None and len(scored.units):
+            scored, report = read_again(
+                columns, scored, parsed.as_read, parsed.reranker, report, earlier_scores=parsed.reranked
+            )
+        scored = _worth_something(scored)
+        if parsed.settings.priors:
+            scored = _files_first(columns, _said_once(columns, scored))
+        parsed.fields[blocks] = scored, report
+    return parsed.fields[blocks]
 
 
-def _by_words(asked: Understood, settings: FieldSettings, blocks: int, favour: Numbers | None) -> Field:
+def _by_words(parsed: ParsedQuestion, settings: FieldSettings, blocks: int, favour: Numbers | None) -> ScoredUnits:
     """Every place of so many blocks with its worth by words; definitions thrice if they are meant."""
-    reading = asked.reading
-    if reading.where:
+    cues = parsed.cues
+    if cues.where:
         settings = replace(settings, definition=3 * settings.definition)
     return relevance(
-        reading.columns,
-        asked.term_hits,
+        cues.columns,
+        parsed.term_hits,
         settings=settings,
         blocks=blocks,
-        allowed=asked.allowed,
+        allowed=parsed.allowed,
         favour=favour,
-        lacking=sum(each.worth for each in asked.missing),
+        lacking=sum(absent.worth for absent in parsed.missing),
     )
 
 
-def with_matches(columns: CorpusColumns, found: Found) -> Found:
+def with_matches(columns: CorpusColumns, results: Found) -> Found:
     """The same with the places of the question's words in each hit, as `Hit.matches`: the rarest word first.
 
     Each hit's text is read for it, so this is for those who show less than a hit.
     """
-    told = [(is_stop_word(word.encode(), columns.languages), census, word) for word, census in found.census]
-    names = [found.forms[at] for at in sorted(range(len(told)), key=lambda at: (told[at], at))]
+    ranks = [
+        (is_stop_word(word.encode(), columns.languages), occurrences, word) for word, occurrences in results.census
+    ]
+    names = [results.forms[place] for place in sorted(range(len(ranks)), key=lambda place: (ranks[place], place))]
 
     def placed(hit: Hit) -> Hit:
         row = columns.snapshot.row(hit.path)
@@ -303,7 +315,7 @@ def with_matches(columns: CorpusColumns, found: Found) -> Found:
         text = columns.snapshot.read(row.number, hit.start, hit.end).decode("utf-8", "replace")
         return replace(hit, matches=tuple((hit.start + a, hit.start + b) for a, b in matches_in(text, names)))
 
-    return replace(found, hits=tuple(placed(hit) for hit in found.hits))
+    return replace(results, hits=tuple(placed(hit) for hit in results.hits))
 
 
 def _in_parts(columns: CorpusColumns, query: Query) -> Query:
@@ -312,16 +324,16 @@ def _in_parts(columns: CorpusColumns, query: Query) -> Query:
     Only where those that tell stand somewhere and none is a single character: `E1234` is not what `1234` is.
     """
     written: dict[bytes, bool] = {}  # the words that change, and whether each is a part from now on
-    for whole in query.terms:
-        if whole.is_part or not _LETTERS_AND_DIGITS.fullmatch(whole.term) or columns.stands(whole.term):
+    for word in query.terms:
+        if word.is_part or not _LETTERS_AND_DIGITS.fullmatch(word.term) or columns.occurs(word.term):
             continue
-        runs = _RUN.findall(whole.term)
+        runs = _RUN.findall(word.term)
         telling = [run for run in runs if len(run) >= _LEAST_PART]
-        if telling and all(len(run) > 1 for run in runs) and all(map(columns.stands, telling)):
-            written |= {whole.term: True, **dict.fromkeys(telling, False)}
+        if telling and all(len(run) > 1 for run in runs) and all(map(columns.occurs, telling)):
+            written |= {word.term: True, **dict.fromkeys(telling, False)}
     if not written:
         return query
-    terms = (replace(each, is_part=written.get(each.term, each.is_part)) for each in query.terms)
+    terms = (replace(term, is_part=written.get(term.term, term.is_part)) for term in query.terms)
     return replace(query, terms=tuple(terms))
 
 
@@ -336,8 +348,8 @@ def _forms(columns: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
             for word in pair.words:
                 joined.setdefault(word, []).extend(pair.forms)
     return tuple(
-        WordForms((each.term,), (*columns.forms_of(each.term, is_prefix=each.is_prefix), *joined.get(each.term, ())))
-        for each in query.terms
+        WordForms((term.term,), (*columns.forms_of(term.term, is_prefix=term.is_prefix), *joined.get(term.term, ())))
+        for term in query.terms
     )
 
 
@@ -353,99 +365,105 @@ def _side_by_side(columns: CorpusColumns, query: Query) -> dict[bytes, list[Form
         return len(telling) > 1 and all(map(columns.census, run)) and any(map(len, following(columns, run)))
 
     content, languages = query.text.encode("utf-8", "replace"), columns.languages
-    found: dict[bytes, list[Form]] = {}
-    for asked in query.terms if len(query.sequence) <= MOST_DECIDING else ():
-        if asked.is_part or columns.stands(asked.term):
+    split: dict[bytes, list[Form]] = {}
+    for word in query.terms if len(query.sequence) <= MOST_DECIDING else ():
+        if word.is_part or columns.occurs(word.term):
             continue
-        pieces = query_terms(content[asked.start : asked.end].decode("utf-8", "replace"))
-        begins = [each.start for each in pieces[1:]]
-        parts = [each.term for each, after in zip(pieces, (*begins, inf), strict=True) if after >= each.end]
+        pieces = query_terms(content[word.start : word.end].decode("utf-8", "replace"))
+        begins = [piece.start for piece in pieces[1:]]
+        parts = [piece.term for piece, after in zip(pieces, (*begins, inf), strict=True) if after >= piece.end]
         if run := longest_run(parts, stands):
-            found[asked.term] = [Form(run, "split", ASKED_WEIGHTS.split)]
-    return found
+            split[word.term] = [Form(run, "split", ASKED_WEIGHTS.split)]
+    return split
 
 
 def _dated(columns: CorpusColumns, dates: Sequence[DateAsked]) -> list[TermHits]:
     """The dates that a question names, each in all its spellings."""
-    found = []
+    hits = []
     for date in dates:
         forms = [Form(terms, "exact", THOUSAND) for terms in date.spellings if all(map(columns.census, terms))]
         singles = tuple(terms[0] for terms in date.spellings if len(terms) == 1)
         if forms or any(map(columns.is_titled, singles)):
-            found.append(TermHits(date.name, 1.0, columns.places_of(tuple(forms)), singles))
-    return found
+            hits.append(TermHits(date.name, 1.0, columns.places_of(tuple(forms)), singles))
+    return hits
 
 
-def _favour(reading: Reading, recent_days: int | None, settings: FieldSettings) -> NDArray[np.int64] | None:
+def _favour(cues: QuestionCues, recent_days: int | None, settings: FieldSettings) -> NDArray[np.int64] | None:
     """How many thousandths each document counts: by the kind of its file, and by how recent it is."""
-    columns = reading.columns
+    columns = cues.columns
     favour = None if recent_days is None else _recent(columns, recent_days)
     if not settings.priors:
         return favour
-    kinds = columns.file_kinds.counted(each.term for each in reading.query.terms)
-    if reading.asks_how:
+    kinds = columns.file_kinds.counted(term.term for term in cues.query.terms)
+    if cues.asks_how:
         kinds[columns.sources] = kinds[columns.sources] * SOURCE.thousandths // THOUSAND
-    others, _ = reading.translations
-    if len(others):
-        kinds[others] = kinds[others] * TRANSLATION.thousandths // THOUSAND
+    translated_rows, _ = cues.translations
+    if len(translated_rows):
+        kinds[translated_rows] = kinds[translated_rows] * TRANSLATION.thousandths // THOUSAND
     return kinds if favour is None else kinds * favour // THOUSAND
 
 
-def _senses(columns: CorpusColumns, forms: Sequence[WordForms], repairs: Sequence[Correction]) -> tuple[Sense, ...]:
+def _senses(
+    columns: CorpusColumns, forms: Sequence[WordForms], repairs: Sequence[Correction]
+) -> tuple[MatchedWord, ...]:
     """What a reader would mark: all that a word stands for, and what was looked for in its place."""
-    found: dict[bytes, list[tuple[bytes, ...]]] = {}
+    forms_by_word: dict[bytes, list[tuple[bytes, ...]]] = {}
     for word in forms:
-        found.setdefault(b" ".join(word.words), []).extend(form.terms for form in word.forms)
-    for each in repairs:
-        found.setdefault(each.word, []).append((each.term,))
-    telling = [word for word in found if not is_stop_word(word, columns.languages)] or list(found)
-    return tuple(Sense(word.decode("utf-8", "replace"), tuple(found[word])) for word in telling if found[word])
+        forms_by_word.setdefault(b" ".join(word.words), []).extend(form.terms for form in word.forms)
+    for repair in repairs:
+        forms_by_word.setdefault(repair.word, []).append((repair.term,))
+    telling = [word for word in forms_by_word if not is_stop_word(word, columns.languages)] or list(forms_by_word)
+    return tuple(
+        MatchedWord(word.decode("utf-8", "replace"), tuple(forms_by_word[word]))
+        for word in telling
+        if forms_by_word[word]
+    )
 
 
 def _term_hits(
-    reading: Reading,
+    cues: QuestionCues,
     forms: Sequence[WordForms],
     repairs: Sequence[Correction],
     settings: FieldSettings,
 ) -> list[TermHits]:
     """Every word of the question with all its places, each place once."""
-    columns, query = reading.columns, reading.query
-    parts = {asked.term for asked in query.terms if asked.is_part}
-    runs = {run for whole in query.terms for run in _RUN.findall(whole.term) if run != whole.term}
+    columns, query = cues.columns, cues.query
+    parts = {term.term for term in query.terms if term.is_part}
+    runs = {run for term in query.terms for run in _RUN.findall(term.term) if run != term.term}
     scraps = {run for run in runs if len(run) < _LEAST_PART}
-    repeated = {asked.term: asked.count for asked in query.terms}
+    repeated = {term.term: term.count for term in query.terms}
     repaired: dict[bytes, list[Form]] = {}
-    for each in repairs:
-        repaired.setdefault(each.word, []).append(Form((each.term,), "exact", each.weight))
-    glued, written, where = reading.glued_names, reading.written_as_names, reading.where
-    found: list[TermHits] = []
-    seen: set[frozenset[tuple[bytes, ...]]] = set()
+    for repair in repairs:
+        repaired.setdefault(repair.word, []).append(Form((repair.term,), "exact", repair.weight))
+    glued, written, where = cues.glued_names, cues.written_as_names, cues.where
+    term_hits: list[TermHits] = []
+    form_sets: set[frozenset[tuple[bytes, ...]]] = set()
     for word in forms:
-        asked = b" ".join(word.words)
-        whole = [*word.forms, *repaired.pop(asked, [])]
-        key = frozenset(form.terms for form in whole) or frozenset(((asked,),))
-        if key in seen or not (whole or asked in glued or columns.is_titled(asked)):
+        term = b" ".join(word.words)
+        word_forms = [*word.forms, *repaired.pop(term, [])]
+        key = frozenset(form.terms for form in word_forms) or frozenset(((term,),))
+        if key in form_sets or not (word_forms or term in glued or columns.is_titled(term)):
             continue  # another form of a word that is sought already, or a word that is nowhere
-        seen.add(key)
-        is_asking = is_stop_word(asked, columns.languages) or asked == where
+        form_sets.add(key)
+        is_asking = is_stop_word(term, columns.languages) or term == where
         weight = settings.asking if is_asking else 1.0
-        if asked in parts:
+        if term in parts:
             weight *= settings.part
-        if asked in scraps:  # two letters of a longer word mean something else elsewhere
+        if term in scraps:  # two letters of a longer word mean something else elsewhere
             weight = min(weight, settings.asking)
-        times = repeated.get(asked, 1)
+        times = repeated.get(term, 1)
         weight *= times * (settings.repeated + 1) / (times + settings.repeated)
-        names = tuple(form.terms[0] for form in whole if len(form.terms) == 1) or (asked,)
-        names = (*names, *glued.get(asked, ()))
-        minor = asked in parts or is_asking
-        found.append(
-            TermHits(asked, weight, columns.places_of(tuple(whole)), names, minor, asked in written or bool(where))
+        names = tuple(form.terms[0] for form in word_forms if len(form.terms) == 1) or (term,)
+        names = (*names, *glued.get(term, ()))
+        minor = term in parts or is_asking
+        term_hits.append(
+            TermHits(term, weight, columns.places_of(tuple(word_forms)), names, minor, term in written or bool(where))
         )
-    for asked, whole in repaired.items():  # two words that are one
-        names = tuple(form.terms[0] for form in whole)
-        found.append(TermHits(asked, 1.0, columns.places_of(tuple(whole)), names))
+    for term, word_forms in repaired.items():  # two words that are one
+        names = tuple(form.terms[0] for form in word_forms)
+        term_hits.append(TermHits(term, 1.0, columns.places_of(tuple(word_forms)), names))
     return [
-        *_bounded(columns, found, settings),
+        *_bounded(columns, term_hits, settings),
         *(
             TermHits(b" ".join(terms), settings.phrase, ((THOUSAND, literal(columns, terms)),), is_literal=True)
             for terms in query.phrases
@@ -465,18 +483,18 @@ def _options(columns: CorpusColumns, query: Query) -> Iterator[TermHits]:
         terms = tuple(term.term for term in query_terms(option) if not term.is_part)
         if len(terms) > 1 and terms not in (*query.quoted, *query.phrases):
             hits = TermHits(b" ".join(terms), 1.0, ((THOUSAND, following(columns, terms, gap=NO_WORD)),), is_name=True)
-            if hits.census:
+            if hits.occurrences:
                 yield hits
 
 
 def _bounded(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> list[TermHits]:
     """A word that only asks counts no more than its share of the rarest that says something, however rare it is."""
-    worth = [idf(each.census, len(columns)) for each in term_hits]
-    asks = [is_stop_word(each.word, columns.languages) for each in term_hits]
-    most = settings.asking * max((one for one, only in zip(worth, asks, strict=True) if not only), default=inf)
+    worth = [idf(hits.occurrences, len(columns)) for hits in term_hits]
+    asks = [is_stop_word(hits.word, columns.languages) for hits in term_hits]
+    limit = settings.asking * max((value for value, only in zip(worth, asks, strict=True) if not only), default=inf)
     return [
-        replace(each, weight=min(each.weight, most / one)) if only else each
-        for each, one, only in zip(term_hits, worth, asks, strict=True)
+        replace(hits, weight=min(hits.weight, limit / value)) if only else hits
+        for hits, value, only in zip(term_hits, worth, asks, strict=True)
     ]
 
 
@@ -491,11 +509,11 @@ def _allowed(columns: CorpusColumns, query: Query) -> NDArray[np.bool_] | None:
         for row, (path, kind) in enumerate(zip(documents.paths, documents.kinds, strict=True)):
             allowed[row] = query.allows(path, kind, None if times[row] == NO_TIME else times[row])
     for phrase in query.phrases:
-        has = columns.document_counts(literal(columns, phrase)) > 0
+        having = columns.document_counts(literal(columns, phrase)) > 0
         # A quotation that stands nowhere is a title, or somebody's words: it narrows nothing.
-        if has.any() or phrase in query.required:
-            allowed &= has
-    unwanted = [following(columns, form.terms) for asked in query.excluded for form in forms_of(asked, columns)]
+        if having.any() or phrase in query.required:
+            allowed &= having
+    unwanted = [following(columns, form.terms) for word in query.excluded for form in forms_of(word, columns)]
     for places in (*unwanted, *(literal(columns, terms) for terms in query.excluded_phrases)):
         allowed &= columns.document_counts(places) == 0
     return allowed
@@ -504,61 +522,63 @@ def _allowed(columns: CorpusColumns, query: Query) -> NDArray[np.bool_] | None:
 def _recent(columns: CorpusColumns, half_life_days: int) -> NDArray[np.int64]:
     """What being recent is worth to each document, in thousandths: half as much again for the newest."""
     times = columns.documents.times
-    known = times != NO_TIME
-    if not known.any():
+    dated = times != NO_TIME
+    if not dated.any():
         return np.full(len(times), THOUSAND, np.int64)
-    ages = (int(times[known].max()) - np.where(known, times, 0)).tolist()
+    ages = (int(times[dated].max()) - np.where(dated, times, 0)).tolist()
     half_life = half_life_days * 86_400
     gains = [
         round(_RECENT * 2.0 ** -min(age / half_life, 64.0)) if there else 0
-        for age, there in zip(ages, known.tolist(), strict=True)
+        for age, there in zip(ages, dated.tolist(), strict=True)
     ]
     return THOUSAND + np.array(gains, np.int64)
 
 
-def _worth_something(field: Field) -> Field:
+def _worth_something(scored: ScoredUnits) -> ScoredUnits:
     """The field without what turned out to be worth nothing."""
-    count = int(np.count_nonzero(field.scores > 0))  # the best come first
-    return field if count == len(field.scores) else taken(field, np.arange(count))
+    count = int(np.count_nonzero(scored.scores > 0))  # the best come first
+    return scored if count == len(scored.scores) else reordered(scored, np.arange(count))
 
 
-def _said_once(columns: CorpusColumns, field: Field) -> Field:
+def _said_once(columns: CorpusColumns, scored: ScoredUnits) -> ScoredUnits:
     """The field where units that repeat better ones of their document count less."""
-    again = repeats(columns, field.units, field.rows)
+    again = repeats(columns, scored.units, scored.rows)
     if not len(again):
-        return field
-    scores = field.scores.copy()
+        return scored
+    scores = scored.scores.copy()
     scores[again] //= _AGAIN
-    return in_order(replace(field, scores=scores))
+    return in_order(replace(scored, scores=scores))
 
 
-def _files_first(columns: CorpusColumns, field: Field) -> Field:
+def _files_first(columns: CorpusColumns, scored: ScoredUnits) -> ScoredUnits:
     """The field where the second to fourth unit of a source file count less and less: another file comes before them.
 
     A source file is about one thing, which its best unit names; a manual is about many.
     """
-    places = np.flatnonzero(columns.sources[field.rows])
-    rows = field.rows[places]
+    places = np.flatnonzero(columns.sources[scored.rows])
+    rows = scored.rows[places]
     by_row = np.argsort(rows, kind="stable")
     begins = np.flatnonzero(np.diff(rows[by_row], prepend=-1))
     earlier = np.arange(len(rows)) - np.repeat(begins, np.diff(begins, append=len(rows)))
-    scores = field.scores.copy()
+    scores = scored.scores.copy()
     scores[places[by_row]] = scores[places[by_row]] * _OF_FURTHER[np.minimum(earlier, len(_OF_FURTHER) - 1)] // THOUSAND
-    return in_order(replace(field, scores=scores))
+    return in_order(replace(scored, scores=scores))
 
 
-def _documents(columns: CorpusColumns, field: Field, limit: int) -> tuple[tuple[str, float], ...]:
+def _documents(columns: CorpusColumns, scored: ScoredUnits, limit: int) -> tuple[tuple[str, float], ...]:
     """The best documents, those of the same worth by path."""
-    rows = np.flatnonzero(field.documents > 0)
-    best = rows[np.argsort(-field.documents[rows], kind="stable")[:limit]]
-    worth = field.documents[best].tolist()
-    return tuple((columns.documents.paths[row], each / MILLION) for row, each in zip(best.tolist(), worth, strict=True))
+    rows = np.flatnonzero(scored.documents > 0)
+    best = rows[np.argsort(-scored.documents[rows], kind="stable")[:limit]]
+    worth = scored.documents[best].tolist()
+    return tuple(
+        (columns.documents.paths[row], value / MILLION) for row, value in zip(best.tolist(), worth, strict=True)
+    )
 
 
-def _hits(columns: CorpusColumns, field: Field, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
-    units = field.units[:limit]
+def _hits(columns: CorpusColumns, scored: ScoredUnits, words: Sequence[str], limit: int) -> tuple[Hit, ...]:
+    units = scored.units[:limit]
     placed = columns.placed(units)
-    worth = ((column[:limit] / MILLION).tolist() for column in (field.scores, field.lexical, field.semantic))
+    worth = ((column[:limit] / MILLION).tolist() for column in (scored.scores, scored.lexical, scored.semantic))
     times = columns.documents.times[placed[0]].tolist()
     places = (column.tolist() for column in placed)
     return tuple(
@@ -569,10 +589,10 @@ def _hits(columns: CorpusColumns, field: Field, words: Sequence[str], limit: int
             score,
             lexical=lexical,
             semantic=semantic,
-            terms=tuple(compress(words, has)),
+            terms=tuple(compress(words, present)),
             time=None if time == NO_TIME else time,
         )
-        for row, start, size, score, lexical, semantic, time, has in zip(
-            *places, *worth, times, field.has(limit).T.tolist(), strict=True
+        for row, start, size, score, lexical, semantic, time, present in zip(
+            *places, *worth, times, scored.has_words(limit).T.tolist(), strict=True
         )
     )

@@ -36,17 +36,17 @@ _DIGITS = DecimalContext(prec=20)
 
 
 @lru_cache(4_096)
-def plain_rarity(census: int, total: int) -> float:
+def plain_rarity(occurrences: int, total: int) -> float:
     """How much it says that a word stands somewhere: the logarithm of BM25, the same on every machine.
 
     >>> plain_rarity(1, 1000) > plain_rarity(10, 1000) > plain_rarity(1000, 1000) > 0
     True
     """
-    census = min(census, total)
-    quickly = _logarithm(2 * total + 2, 2 * census + 1)
+    occurrences = min(occurrences, total)
+    quickly = _logarithm(2 * total + 2, 2 * occurrences + 1)
     if quickly is not None:
         return quickly
-    odds = 1 + Decimal(2 * (total - census) + 1) / Decimal(2 * census + 1)
+    odds = 1 + Decimal(2 * (total - occurrences) + 1) / Decimal(2 * occurrences + 1)
     return float(odds.ln(_DIGITS))
 
 
@@ -55,22 +55,22 @@ _HAS_LONG = 2.0**-113 < _FINE < 2.0**-60
 _UNSURE = 16  # of these that a quotient and its logarithm may be off: both are off by about one
 
 
-def _logarithm(whole: int, part: int) -> float | None:
+def _logarithm(numerator: int, denominator: int) -> float | None:
     """The logarithm of a quotient, if long numbers can tell to which short one it is rounded; None if they can't.
 
     A twelfth of the time that decimals take, which decide what is left: one in fifty.
     """
-    if not _HAS_LONG or whole >= 1 << 53:
+    if not _HAS_LONG or numerator >= 1 << 53:
         return None
-    long = np.log(np.longdouble(whole) / np.longdouble(part))
+    long = np.log(np.longdouble(numerator) / np.longdouble(denominator))
     off = _UNSURE * _FINE * (1 + long)
     rounded = float(long - off)
     return rounded if rounded == float(long + off) else None
 
 
-def idf(census: int, total: int) -> float:
+def idf(occurrences: int, total: int) -> float:
     """The same for a passage, where rare words count for still more: to the power of five quarters."""
-    plain = plain_rarity(census, total)
+    plain = plain_rarity(occurrences, total)
     return plain * sqrt(sqrt(plain))
 
 
@@ -141,23 +141,23 @@ def definitions(
     (`LZ4_compress`, `res.redirect`, `evolve()`) the units that have it are read, since not every language says so.
     Where those are very many, the units that are worth most by their words are read, however the corpus is stored.
     """
-    found: list[dict[int, None]] = [{} for _ in term_hits]
-    wanted = [not each.is_minor and not each.is_literal for each in term_hits]
-    asked = counted.defining(wanted, [each.is_name for each in term_hits])
-    if asked.shape[1] > _MOST_DEFINITIONS:
-        asked = asked[:, _best_asked(chosen, asked, np.rint(lexical * 1_000_000).astype(np.int64))]
-    if not asked.shape[1]:
+    defining: list[dict[int, None]] = [{} for _ in term_hits]
+    wanted = [not hits.is_minor and not hits.is_literal for hits in term_hits]
+    mentions = counted.defining(wanted, [hits.is_name for hits in term_hits])
+    if mentions.shape[1] > _MOST_DEFINITIONS:
+        mentions = mentions[:, _best_mentions(chosen, mentions, np.rint(lexical * 1_000_000).astype(np.int64))]
+    if not mentions.shape[1]:
         return [[] for _ in term_hits]
-    words, places, units, heads = asked
+    words, places, units, heads = mentions
     begins, ends, owners = (
         chosen.starts[units],
         chosen.ends[units],
         np.array(chosen.bounds[1:]).searchsorted(units, "right"),
     )
-    spellings = [(each.word, *each.names) for each in term_hits]
+    spellings = [(hits.word, *hits.names) for hits in term_hits]
     for number in sorted(set(owners.tolist())):
-        own = np.flatnonzero(owners == number)
-        heading, start, end = heads[own], begins[own], ends[own]
+        in_segment = np.flatnonzero(owners == number)
+        heading, start, end = heads[in_segment], begins[in_segment], ends[in_segment]
         tree = columns.heading_tree(number)
         if tree is not None:
             in_head = heading >= 0
@@ -165,25 +165,27 @@ def definitions(
             start = np.where(in_head, names[heading], start)
             end = np.where(in_head, np.minimum(tree.ends[heading], start + _LONGEST_HEAD), end)
         texts = columns.segments[number].view.texts(start.tolist(), end.tolist())
-        rows = (words[own], units[own], heading, places[own] - start)
-        for word, unit, head, at, text in zip(*(row.tolist() for row in rows), texts, strict=True):
+        rows = (words[in_segment], units[in_segment], heading, places[in_segment] - start)
+        for word, unit, head, position, text in zip(*(row.tolist() for row in rows), texts, strict=True):
             is_one = (
-                _name(text) in spellings[word] if head >= 0 else _begins_definition(text, at, len(term_hits[word].word))
+                _name(text) in spellings[word]
+                if head >= 0
+                else _begins_definition(text, position, len(term_hits[word].word))
             )
             if is_one:
-                found[word][unit] = None
-    return [list(units) for units in found]
+                defining[word][unit] = None
+    return [list(units) for units in defining]
 
 
-def _best_asked(chosen: Candidates, asked: Numbers, scores: Numbers) -> Numbers:
+def _best_mentions(chosen: Candidates, mentions: Numbers, scores: Numbers) -> Numbers:
     """Which of the places are read: as many as may be, in the best units; of equal ones by document and offset."""
-    words, places, units, _ = asked
+    words, places, units, _ = mentions
     ranks = np.empty(len(chosen), np.int64)
     ranks[np.lexsort((chosen.offsets, chosen.rows, -scores))] = np.arange(len(chosen))
     return np.sort(np.lexsort((places, words, ranks[units]))[:_MOST_DEFINITIONS])
 
 
-def _begins_definition(text: bytes, at: int, size: int) -> bool:
+def _begins_definition(text: bytes, position: int, size: int) -> bool:
     """Whether a name that stands here is being defined: a body or a value follows, and nothing calls it.
 
     >>> code = b"int LZ4_compress(const char* src, int n)\\n{\\n    return LZ4_fast(src, n);\\n}"
@@ -194,13 +196,13 @@ def _begins_definition(text: bytes, at: int, size: int) -> bool:
     >>> _begins_definition(b"  -r, --recursive  Read all files", 8, 9), _begins_definition(b"grep --all x", 7, 3)
     (True, False)
     """
-    before = text[text.rfind(b"\n", 0, at) + 1 : at]
-    if before.endswith(b"-"):
-        return _LISTED.fullmatch(_ROFF.sub(b"", before)) is not None
-    if _CALLED.search(before) is not None or not _TYPED.fullmatch(before):
+    line_head = text[text.rfind(b"\n", 0, position) + 1 : position]
+    if line_head.endswith(b"-"):
+        return _LISTED.fullmatch(_ROFF.sub(b"", line_head)) is not None
+    if _CALLED.search(line_head) is not None or not _TYPED.fullmatch(line_head):
         return False
-    return _VALUE.match(text, at + size) is not None or (
-        _BODY.match(text, at + size) is not None and not before.rstrip().endswith(b".")
+    return _VALUE.match(text, position + size) is not None or (
+        _BODY.match(text, position + size) is not None and not line_head.rstrip().endswith(b".")
     )
 
 
@@ -259,15 +261,15 @@ def words_of_title(text: bytes) -> tuple[bytes, ...]:
 def entries(columns: CorpusColumns, chosen: Candidates, looked_at: Numbers) -> Numbers:
     """Which of some units, given by ascending numbers among the candidates, lead elsewhere or repeat a heading."""
     looked_at = looked_at[chosen.sizes[looked_at] <= _LONGEST_ENTRY]
-    found = []
-    for at, text in zip(looked_at.tolist(), columns.texts(chosen.units[looked_at]), strict=True):
+    leading = []
+    for place, text in zip(looked_at.tolist(), columns.texts(chosen.units[looked_at]), strict=True):
         if _leads_elsewhere(text):
-            found.append(at)
+            leading.append(place)
         elif _ITEM.match(text):
-            number = bisect_right(chosen.bounds, at) - 1
-            if columns.repeats_heading(number, int(chosen.starts[at]), int(chosen.ends[at]), text):
-                found.append(at)
-    return np.array(found, np.int64)
+            number = bisect_right(chosen.bounds, place) - 1
+            if columns.repeats_heading(number, int(chosen.starts[place]), int(chosen.ends[place]), text):
+                leading.append(place)
+    return np.array(leading, np.int64)
 
 
 def postings_of_names(paths: Sequence[str], titles: Sequence[str | None]) -> Postings:
@@ -302,19 +304,21 @@ def repeats(columns: CorpusColumns, units: Ids, rows: Numbers) -> Numbers:
     places = list(zip(*best, strict=True))
     alike = Counter(places)
     looked_at = [
-        at for at, place in enumerate(places) if place[_IS_RECORD] or (place[_SIZE] <= _SHORT and alike[place] > _SHOWN)
+        rank
+        for rank, place in enumerate(places)
+        if place[_IS_RECORD] or (place[_SIZE] <= _SHORT and alike[place] > _SHOWN)
     ]
     if len(looked_at) <= _SHOWN:
         return np.zeros(0, np.int64)
     times: Counter[tuple[int, bytes]] = Counter()
     again: list[int] = []
     shares: Counter[int] = Counter()  # of the best records of each document, how many say again less those that do not
-    for at, text in zip(looked_at, columns.texts(units[looked_at]), strict=True):
-        row, _, numbered = places[at]
+    for rank, text in zip(looked_at, columns.texts(units[looked_at]), strict=True):
+        row, _, numbered = places[rank]
         shape = (row, _NUMBERED.sub(b"0", text) if numbered else text)
         times[shape] += 1
         is_again = times[shape] > _SHOWN
-        again += [at] if is_again else []
+        again += [rank] if is_again else []
         shares[row] += (1 if is_again else -1) if numbered else 0
     mostly = np.zeros(len(columns.documents), np.bool_)
     mostly[np.array([row for row, share in shares.items() if share > 0], np.int64)] = True

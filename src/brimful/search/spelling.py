@@ -49,7 +49,7 @@ _ALPHABETIC_MARKS = """
 _ALPHABETIC_SYMBOLS = "24b6-24e9 1f130-1f149 1f150-1f169 1f170-1f189"
 
 
-def similarity(one: str, other: str) -> float:
+def similarity(first: str, second: str) -> float:
     """What pg_trgm calls similarity: 0 to 1, as precise as its `real`; 0 when either has no trigrams.
 
     >>> similarity("word", "two words")
@@ -59,7 +59,7 @@ def similarity(one: str, other: str) -> float:
     >>> similarity("", ""), similarity("C", "C++"), similarity("50%", "50")
     (0.0, 1.0, 1.0)
     """
-    mine, theirs = trigrams_of(one), trigrams_of(other)
+    mine, theirs = trigrams_of(first), trigrams_of(second)
     if not mine or not theirs:
         return 0.0
     shared = len(mine & theirs)
@@ -72,14 +72,14 @@ def trigrams_of(text: str) -> set[bytes]:
     >>> sorted(trigrams_of("Cat"))
     [b'  c', b' ca', b'at ', b'cat']
     """
-    found: set[bytes] = set()
+    trigrams: set[bytes] = set()
     for word in "".join(map(_in_word, text)).split():
         if word.isascii():
             padded = f"  {word} ".encode()
-            found.update(padded[at : at + 3] for at in range(len(padded) - 2))
+            trigrams.update(padded[start : start + 3] for start in range(len(padded) - 2))
         else:
-            found.update(map(_packed, _trigrams(word)))
-    return found
+            trigrams.update(map(_packed, _trigrams(word)))
+    return trigrams
 
 
 @lru_cache(1 << 12)
@@ -87,13 +87,15 @@ def _in_word(char: str) -> str:
     """A character of a word in small letters, any other one as a blank."""
     category, code = unicodedata.category(char), ord(char)
     is_mark = category in ("Mn", "Mc") and code in _letters(_ALPHABETIC_MARKS)
-    has = category[0] == "L" or category in ("Nd", "Nl") or is_mark or code in _letters(_ALPHABETIC_SYMBOLS)
-    return char.lower()[0] if has else " "  # one by one, so a final sigma is a sigma; and capital i with a dot is i
+    is_letter = category[0] == "L" or category in ("Nd", "Nl") or is_mark or code in _letters(_ALPHABETIC_SYMBOLS)
+    return (
+        char.lower()[0] if is_letter else " "
+    )  # one by one, so a final sigma is a sigma; and capital i with a dot is i
 
 
 @cache
 def _letters(ranges: str) -> frozenset[int]:
-    edges = (each.partition("-") for each in ranges.split())
+    edges = (span.partition("-") for span in ranges.split())
     return frozenset(code for first, _, last in edges for code in range(int(first, 16), int(last or first, 16) + 1))
 
 
@@ -155,13 +157,13 @@ class Spellings:
         plain = _plain(words)
         groups = [_group(words, plain, size) for size in range(_LONGEST + 1)]
         firsts = np.cumsum(
-            [0, *(len(each.signatures) for each in groups)], dtype=np.int64
+            [0, *(len(group.signatures) for group in groups)], dtype=np.int64
         )  # the first word of each length
-        lengths = np.concatenate([np.zeros(1, np.int32), *(each.lengths for each in groups)])
+        lengths = np.concatenate([np.zeros(1, np.int32), *(group.lengths for group in groups)])
         offsets = np.cumsum(lengths, dtype=np.int32)
-        signatures = np.concatenate([each.signatures for each in groups])
-        in_ascii = np.array([each.plain for each in groups], np.int64)
-        self._letters = b"".join([each.letters for each in groups])
+        signatures = np.concatenate([group.signatures for group in groups])
+        in_ascii = np.array([group.plain for group in groups], np.int64)
+        self._letters = b"".join([group.letters for group in groups])
         self._size = len(signatures)
         self._words = SpelledWords(self._letters, offsets, signatures, firsts=firsts.tolist(), plain=in_ascii.tolist())
 
@@ -187,14 +189,14 @@ class Spellings:
         trigrams = _trigrams(word)
         masks: list[int] = [0]
         for bit in map(_trigram_bit, trigrams):
-            at = next((at for at, mask in enumerate(masks) if not mask >> bit & 1), len(masks))
-            masks += [0] if at == len(masks) else []
-            masks[at] |= 1 << bit
+            row = next((row for row, mask in enumerate(masks) if not mask >> bit & 1), len(masks))
+            masks += [0] if row == len(masks) else []
+            masks[row] |= 1 << bit
         near = self._words.alike(word, masks, trigrams=len(trigrams), share=_SHARE, edits=edits)
         spelled = [(self._letters[start:end], distance) for start, end, distance in near if distance]
-        found = [_Spelling(term, similarity(word, term.decode()), distance) for term, distance in spelled]
-        alike = [each for each in found if np.float32(each.similarity) >= np.float32(_LEAST_SIMILARITY)]
-        return sorted(alike, key=lambda each: (-each.similarity, each.distance, each.term))
+        spellings = [_Spelling(term, similarity(word, term.decode()), distance) for term, distance in spelled]
+        alike = [spelling for spelling in spellings if np.float32(spelling.similarity) >= np.float32(_LEAST_SIMILARITY)]
+        return sorted(alike, key=lambda spelling: (-spelling.similarity, spelling.distance, spelling.term))
 
 
 class _Words(NamedTuple):
@@ -203,7 +205,7 @@ class _Words(NamedTuple):
     text: bytes
     starts: Places  # of those in ASCII
     sizes: Places  # in letters
-    others: list[bytes]  # those with letters beyond ASCII
+    beyond_ascii: list[bytes]  # words with other letters
     other_sizes: NDArray[np.int64]  # in letters; 0 for what is no word
 
     @classmethod
@@ -217,10 +219,10 @@ class _Words(NamedTuple):
         lengths = ends - starts
         edges = (starts[~plain], lengths[~plain])
         lines = join_strings(text + ROOM, *edges, sign=b"\n")[0][:-1]
-        others = lines.split(b"\n") if lines else []
+        beyond_ascii = lines.split(b"\n") if lines else []
         read = lines.decode("utf-8", "replace").split("\n") if lines else []
         sizes, are_words = np.fromiter(map(len, read), np.int64), np.fromiter(map(str.isalpha, read), np.bool_)
-        return cls(text, starts[plain], lengths[plain], others, sizes * are_words)
+        return cls(text, starts[plain], lengths[plain], beyond_ascii, sizes * are_words)
 
 
 class _Group(NamedTuple):
@@ -252,15 +254,15 @@ def _plain(words: _Words) -> _Plain:
 def _group(words: _Words, plain: _Plain, size: int) -> _Group:
     """Those of so many letters, first the ones in ASCII; none of less than three."""
     first, last = plain.firsts[size : size + 2]
-    begin = sum(length * (after - before) for length, (before, after) in enumerate(pairwise(plain.firsts[: size + 1])))
+    begin = sum(length * (high - low) for length, (low, high) in enumerate(pairwise(plain.firsts[: size + 1])))
     chosen = np.flatnonzero(words.other_sizes == size).tolist() if size >= _SHORTEST else ()
-    names = [words.others[at] for at in chosen]
+    names = [words.beyond_ascii[row] for row in chosen]
     letters = b"".join(names)
     points = np.frombuffer(letters.decode().encode("utf-32-le"), "<u4").reshape(len(names), size)
     lengths = np.concatenate((np.full(last - first, size), np.array([*map(len, names)], np.int64)))
     marks = np.concatenate((plain.signatures[first:last], _signatures(points)))
-    own = plain.letters[begin : begin + size * (last - first)]
-    return _Group(own + letters, lengths.astype(np.int32), marks, last - first)
+    ascii_letters = plain.letters[begin : begin + size * (last - first)]
+    return _Group(ascii_letters + letters, lengths.astype(np.int32), marks, last - first)
 
 
 def _signatures(points: NDArray[np.integer]) -> NDArray[np.uint64]:
@@ -270,18 +272,18 @@ def _signatures(points: NDArray[np.integer]) -> NDArray[np.uint64]:
     padded[:, 2:-1] = points
     mixed = padded[:, :-2] * _FACTORS[0] + padded[:, 1:-1] * _FACTORS[1] + padded[:, 2:] * _FACTORS[2]
     bits = np.uint64(1) << (mixed >> np.uint32(26)).astype(np.uint64)
-    found: NDArray[np.uint64] = np.bitwise_or.reduce(bits, axis=1)
-    return found
+    signatures: NDArray[np.uint64] = np.bitwise_or.reduce(bits, axis=1)
+    return signatures
 
 
 def _trigrams(word: str) -> set[str]:
     padded = f"  {word} "
-    return {padded[at : at + 3] for at in range(len(padded) - 2)}
+    return {padded[start : start + 3] for start in range(len(padded) - 2)}
 
 
 def _trigram_bit(trigram: str) -> int:
-    one, two, three = map(ord, trigram)
-    return ((one * _FIRST + two * _SECOND + three * _THIRD) & 0xFFFFFFFF) >> 26
+    first, second, third = map(ord, trigram)
+    return ((first * _FIRST + second * _SECOND + third * _THIRD) & 0xFFFFFFFF) >> 26
 
 
 # ---- repair: Which word was meant by one that the corpus does not have?
@@ -349,27 +351,27 @@ def corrections(
     limerance limerence spelling 1 900
     """
     quoted = {term for phrase in query.phrases for term in phrase}
-    known = {each.words: each.forms for each in forms or ()}
+    forms_by_words = {word_forms.words: word_forms.forms for word_forms in forms or ()}
     strange: list[bytes] = []
-    for asked in query.terms:
-        if asked.is_part or asked.is_prefix or asked.term in quoted or not _can_be_completed(asked.term):
+    for term in query.terms:
+        if term.is_part or term.is_prefix or term.term in quoted or not _can_be_completed(term.term):
             continue
-        stands_for = known.get((asked.term,))
+        stands_for = forms_by_words.get((term.term,))
         if stands_for is None:
-            stands_for = forms_of(asked, words, languages=languages)
+            stands_for = forms_of(term, words, languages=languages)
         if not any(words.census(form.terms[0]) for form in stands_for if len(form.terms) == 1):
-            strange.append(asked.term)
-    found: list[Correction] = []
+            strange.append(term.term)
+    repairs: list[Correction] = []
     hopeless: set[bytes] = set()
     for word in strange[:MOST_WORDS]:
         repaired = repair(word, words, spellings())
-        found += repaired
+        repairs += repaired
         if not repaired:
             hopeless.add(word)
-    for one, other in query.neighbours:
-        if one in hopeless or other in hopeless:
-            found += _rejoined(one, other, words, spellings())
-    return tuple(found)
+    for first, second in query.neighbours:
+        if first in hopeless or second in hopeless:
+            repairs += _rejoined(first, second, words, spellings())
+    return tuple(repairs)
 
 
 def repair(word: bytes, words: Words, spellings: Spellings) -> tuple[Correction, ...]:
@@ -388,16 +390,23 @@ def repair(word: bytes, words: Words, spellings: Spellings) -> tuple[Correction,
         if common >= least:
             ranked.append((spelling.distance, -common, -spelling.similarity, spelling.term, how))
     # A swap is one edit, but the commonest slip of all; then fewest edits, and of these the commonest word.
-    ranked.sort(key=lambda each: (each[4] != "swap", *each))
+    ranked.sort(key=lambda candidate: (candidate[4] != "swap", *candidate))
     alike = [
         Correction(word, term, how, -likeness, distance, _weight(len(text), distance, place))
         for place, (distance, _, likeness, term, how) in enumerate(ranked[:MOST_CORRECTIONS])
     ]
-    weights = {each.term: each.weight for each in alike}
+    weights = {correction.term: correction.weight for correction in alike}
     begun = [] if _is_short_word(word) else _completions(word, words, weights, least=least)[:MOST_CORRECTIONS]
-    most = min((each.weight for each in begun), default=THOUSAND)
-    known = {each.term for each in begun}
-    return (*begun, *(replace(each, weight=min(each.weight, most)) for each in alike if each.term not in known))
+    limit = min((correction.weight for correction in begun), default=THOUSAND)
+    completed = {correction.term for correction in begun}
+    return (
+        *begun,
+        *(
+            replace(correction, weight=min(correction.weight, limit))
+            for correction in alike
+            if correction.term not in completed
+        ),
+    )
 
 
 def _can_be_completed(word: bytes) -> bool:
@@ -425,15 +434,18 @@ def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple
 
     pg_trgm sees little likeness in a swap (`foucs`, `focus`: 0.2), so swaps are asked for one by one.
     """
-    swapped = {text[:at] + text[at + 1] + text[at] + text[at + 2 :] for at in range(len(text) - 1)} - {text}
+    swapped = {
+        text[:position] + text[position + 1] + text[position] + text[position + 2 :]
+        for position in range(len(text) - 1)
+    } - {text}
     for name in sorted(swapped):
         if not spellings.lacks(name.encode()) and words.census(name.encode()):
             yield _Spelling(name.encode(), similarity(text, name), 1), "swap"
     edits = _LONG_EDITS if len(text) >= _LONG else 1
-    near = (each for each in spellings.near(text, edits=edits) if each.term.decode() not in swapped)
+    near = (spelling for spelling in spellings.near(text, edits=edits) if spelling.term.decode() not in swapped)
     # Spellings may know words that are no longer in the corpus: they take nobody's place.
-    plausible = (each for each in near if _is_plausible(text, each) and words.census(each.term))
-    yield from ((each, "spelling") for each in islice(plausible, _LOOKED_UP))
+    plausible = (spelling for spelling in near if _is_plausible(text, spelling) and words.census(spelling.term))
+    yield from ((spelling, "spelling") for spelling in islice(plausible, _LOOKED_UP))
 
 
 def _is_plausible(text: str, spelling: _Spelling) -> bool:
@@ -455,8 +467,8 @@ def _weight(letters: int, distance: int, place: int) -> int:
     (900, 650, 366)
     """
     kind = (letters >= _MIDDLING) + (letters >= _LONG)
-    part, whole = _SHARES[place]
-    return _WEIGHTS[min(distance, _LONG_EDITS)][kind] * part // whole
+    numerator, denominator = _SHARES[place]
+    return _WEIGHTS[min(distance, _LONG_EDITS)][kind] * numerator // denominator
 
 
 def _completions(word: bytes, words: Words, alike: Mapping[bytes, int], *, least: int) -> list[Correction]:
@@ -482,13 +494,24 @@ def _completions(word: bytes, words: Words, alike: Mapping[bytes, int], *, least
     ]
 
 
-def _rejoined(one: bytes, other: bytes, words: Words, spellings: Spellings) -> list[Correction]:
+def _rejoined(first: bytes, second: bytes, words: Words, spellings: Spellings) -> list[Correction]:
     """The one word that two neighbours were, of which the corpus lacks at least one: `con ciousness`."""
-    joined = one + other
+    joined = first + second
     if len(joined.decode("utf-8", "replace")) < _LONG or not _can_be_misspelt(joined) or words.census(joined):
         return []
-    found = [each for each in repair(joined, words, spellings) if each.how != "prefix" and each.distance == 1]
+    alike = [
+        correction
+        for correction in repair(joined, words, spellings)
+        if correction.how != "prefix" and correction.distance == 1
+    ]
     return [
-        Correction(one + b" " + other, each.term, "joined", each.similarity, each.distance + 1, each.weight)
-        for each in found[:1]
+        Correction(
+            first + b" " + second,
+            correction.term,
+            "joined",
+            correction.similarity,
+            correction.distance + 1,
+            correction.weight,
+        )
+        for correction in alike[:1]
     ]

@@ -72,7 +72,7 @@ class CountedWords:
         return self._counts.get(term, 0)
 
 
-def is_common(census: int, total: int) -> bool:
+def is_common(occurrences: int, total: int) -> bool:
     """Whether a term that occurs so often among so many occurrences says little: every 400th of them or more.
 
     No list of words decides, so the rule holds in any language, and in code.
@@ -80,7 +80,7 @@ def is_common(census: int, total: int) -> bool:
     >>> is_common(2_500, 1_000_000), is_common(2_499, 1_000_000), is_common(300, 900)
     (True, False, False)
     """
-    return total >= _LEAST_TOTAL and census * _COMMON_SHARE >= total
+    return total >= _LEAST_TOTAL and occurrences * _COMMON_SHARE >= total
 
 
 # ---- common: How common is a word anywhere, whatever this corpus says?
@@ -187,17 +187,17 @@ def little_words(terms: Sequence[bytes]) -> Counter[str]:
     >>> little_words([b"what", b"is", b"apt"])["en"]
     2
     """
-    known = _languages_of_stops()
-    return Counter(chain.from_iterable(known[term] for term in terms if term in known))
+    languages = _languages_of_stops()
+    return Counter(chain.from_iterable(languages[term] for term in terms if term in languages))
 
 
 @cache
 def _languages_of_stops() -> dict[bytes, list[str]]:
-    found: dict[bytes, list[str]] = {}
+    languages: dict[bytes, list[str]] = {}
     for language, words in _STOPS.items():
         for word in words:
-            found.setdefault(word, []).append(language)
-    return found
+            languages.setdefault(word, []).append(language)
+    return languages
 
 
 _MEASURES: Final = {
@@ -221,13 +221,13 @@ _ASKS: Final = frozenset(
 """Words with which people ask, and which no text has to have in order to answer."""
 
 
-def only_asks(before: bytes, term: bytes) -> bool:
+def only_asks(previous: bytes, term: bytes) -> bool:
     """Whether a word only asks, by itself or by the one before it: that no document has it says nothing.
 
     >>> only_asks(b"how", b"long"), only_asks(b"a", b"long"), only_asks(b"what", b"happens"), only_asks(b"how", b"tea")
     (True, False, True, False)
     """
-    return term in _ASKS or term in _MEASURES.get(before, ())
+    return term in _ASKS or term in _MEASURES.get(previous, ())
 
 
 # ---- forms: Which known words does a word of the question stand for?
@@ -308,19 +308,19 @@ def forms_of(
     >>> [(form.terms[0].decode(), form.how) for form in forms_of(asked, words, languages=["en"])]
     [('locations', 'exact'), ('locate', 'inflection'), ('location', 'inflection')]
     """
-    found: list[Form] = []
-    census = words.census(asked.term)
-    if census:
-        found.append(Form((asked.term,), "exact", weights.exact))
+    forms: list[Form] = []
+    occurrences = words.census(asked.term)
+    if occurrences:
+        forms.append(Form((asked.term,), "exact", weights.exact))
     if asked.is_prefix:
-        found += _beginnings(asked.term, words, weights)
-    found += _inflections(asked.term, words, languages, weights)
-    found += _owners(asked.term, words, languages, weights)
-    if census < _HARDLY:
-        found += _splits(asked.term, words, weights)
-    if not found and not _COMPOUNDING.isdisjoint(languages):
-        found += _compounds(asked.term, words, weights)
-    return _ranked(found)
+        forms += _beginnings(asked.term, words, weights)
+    forms += _inflections(asked.term, words, languages, weights)
+    forms += _owners(asked.term, words, languages, weights)
+    if occurrences < _HARDLY:
+        forms += _splits(asked.term, words, weights)
+    if not forms and not _COMPOUNDING.isdisjoint(languages):
+        forms += _compounds(asked.term, words, weights)
+    return _ranked(forms)
 
 
 def joined_forms(query: Query, words: Words, *, weights: FormWeights = _DEFAULT_WEIGHTS) -> tuple[WordForms, ...]:
@@ -338,7 +338,7 @@ def joined_forms(query: Query, words: Words, *, weights: FormWeights = _DEFAULT_
     )
 
 
-def longest_run(parts: Sequence[bytes], stands: Callable[[tuple[bytes, ...]], bool]) -> tuple[bytes, ...]:
+def longest_run(parts: Sequence[bytes], occurs: Callable[[tuple[bytes, ...]], bool]) -> tuple[bytes, ...]:
     """The most parts of a name, in its order, that stand side by side somewhere: more than half, the first of those.
 
     >>> longest_run([b"celery", b"task", b"always", b"eager"], lambda run: b"celery" not in run)
@@ -347,8 +347,8 @@ def longest_run(parts: Sequence[bytes], stands: Callable[[tuple[bytes, ...]], bo
     ()
     """
     for size in range(len(parts), len(parts) // 2, -1) if len(parts) > 1 else ():
-        for at in range(len(parts) - size + 1):
-            if stands(run := tuple(parts[at : at + size])):
+        for start in range(len(parts) - size + 1):
+            if occurs(run := tuple(parts[start : start + size])):
                 return run
     return ()
 
@@ -378,7 +378,7 @@ _IRREGULAR: Final = {
 }
 
 
-def is_inflection(one: bytes, other: bytes) -> bool:
+def is_inflection(first: bytes, second: bytes) -> bool:
     """Whether two English words of one stem, or of one family, are forms of one word, not derived from each other.
 
     >>> is_inflection(b"copies", b"copy"), is_inflection(b"running", b"run"), is_inflection(b"parental", b"parents")
@@ -386,12 +386,12 @@ def is_inflection(one: bytes, other: bytes) -> bool:
     >>> is_inflection(b"broke", b"break")
     True
     """
-    if other in _IRREGULAR.get(one, ()):
+    if second in _IRREGULAR.get(first, ()):
         return True
-    shared = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    shared = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
     size = sum(1 for _ in shared)
-    last = one[size - 1 : size]
-    return all(word[size:].removeprefix(last) in _ENDINGS or word[size:] in _ENDINGS for word in (one, other))
+    last = first[size - 1 : size]
+    return all(word[size:].removeprefix(last) in _ENDINGS or word[size:] in _ENDINGS for word in (first, second))
 
 
 def plain(text: str) -> str:
@@ -415,22 +415,22 @@ def _beginnings(term: bytes, words: Words, weights: FormWeights) -> Iterable[For
 def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
     """The words with the same stem in any of the languages, and those that differ in accents only."""
     text = term.decode("utf-8", "replace")
-    others = _IRREGULAR.get(term, ()) if not languages or "en" in languages else ()
-    irregular = [Form((name,), "inflection", weights.inflection) for name in others if words.census(name)]
+    family = _IRREGULAR.get(term, ()) if not languages or "en" in languages else ()
+    irregular = [Form((name,), "inflection", weights.inflection) for name in family if words.census(name)]
     if len(text) < _LEAST_LETTERS or not _is_word(term):
         return irregular
     chosen = tuple(dict.fromkeys((NO_LANGUAGE, *languages)))
-    stems = {language: own for language, (own,) in stems_by_language([term], chosen).items()}
+    stems = {language: stem for language, (stem,) in stems_by_language([term], chosen).items()}
     candidates = _near(text, [stem.decode("utf-8", "replace") for stem in stems.values()], words)
     candidates = [name for name in candidates if name != term]
-    found: dict[bytes, Form] = {}
+    inflected: dict[bytes, Form] = {}
     for language, stemmed in stems_by_language(candidates, chosen).items():  # accents alone are asked about first
         how: How = "accent" if language == NO_LANGUAGE else "inflection"
         weight = weights.accent if language == NO_LANGUAGE else weights.inflection
         for name, stem in zip(candidates, stemmed, strict=True):
             if stem == stems[language] and (how == "accent" or len(stem) >= _LEAST_LETTERS):
-                found.setdefault(name, Form((name,), how, weight))
-    return list({form.terms[0]: form for form in (*irregular, *found.values())}.values())
+                inflected.setdefault(name, Form((name,), how, weight))
+    return list({form.terms[0]: form for form in (*irregular, *inflected.values())}.values())
 
 
 def _owners(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
@@ -451,15 +451,17 @@ def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
     for stem in stems:
         size = max(_LEAST_LETTERS, len(stem) - 1)
         prefixes += [stem[:size], text[:size]]
-    kept = [
-        one for one in sorted(set(prefixes)) if not any(one != other and one.startswith(other) for other in prefixes)
+    shortest = [
+        prefix
+        for prefix in sorted(set(prefixes))
+        if not any(prefix != shorter and prefix.startswith(shorter) for shorter in prefixes)
     ]
-    found = [words.near_names(prefix.encode(), len(text), longer=_LONGER_BY) for prefix in kept]
-    names = set[bytes]().union(*found)
+    near = [words.near_names(prefix.encode(), len(text), longer=_LONGER_BY) for prefix in shortest]
+    names = set[bytes]().union(*near)
     plain = [name for name in names if name.isalpha()]
-    others = [name for name in names if not name.isalpha() and (b"'" in name or _is_word(name))]
+    mixed = [name for name in names if not name.isalpha() and (b"'" in name or _is_word(name))]
     sizes = [(abs(len(name) - len(text)), name) for name in plain]
-    sizes += [(abs(len(name.decode("utf-8", "replace")) - len(text)), name) for name in others]
+    sizes += [(abs(len(name.decode("utf-8", "replace")) - len(text)), name) for name in mixed]
     if len(sizes) > MOST_NAMES:
         sizes = sorted(sizes)[:MOST_NAMES]
     return [name for distance, name in sizes if distance <= _LONGER_BY]
@@ -482,20 +484,20 @@ def _compounds(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
     """Known words that are this one and another, with a linking letter or two between: `Bahnhof` in `Hauptbahnhof`."""
     if len(term) < _LEAST_PART or not _is_word(term):
         return []
-    behind = [name for name in words.names(term) if _is_compound(name[len(term) :], words, is_first=False)]
-    before = [name for name in words.endings(term) if _is_compound(name[: -len(term)], words, is_first=True)]
-    nearest = sorted((name for name in {*behind, *before} if words.census(name)), key=lambda name: (len(name), name))
+    begun = [name for name in words.names(term) if _is_compound(name[len(term) :], words, is_first=False)]
+    ended = [name for name in words.endings(term) if _is_compound(name[: -len(term)], words, is_first=True)]
+    nearest = sorted((name for name in {*begun, *ended} if words.census(name)), key=lambda name: (len(name), name))
     return [Form((name,), "compound", weights.compound) for name in nearest[:MOST_NAMES]]
 
 
-def _is_compound(rest: bytes, words: Words, *, is_first: bool) -> bool:
+def _is_compound(remainder: bytes, words: Words, *, is_first: bool) -> bool:
     """Whether what a word has beside a part is another: a known one, or one that several known words begin with."""
     for link in _LINKS:
-        if not (rest.endswith(link) if is_first else rest.startswith(link)):
+        if not (remainder.endswith(link) if is_first else remainder.startswith(link)):
             continue
-        other = rest[: len(rest) - len(link)] if is_first else rest[len(link) :]
-        known = words.census(other) or (is_first and len(words.names(other)) > 1)
-        if len(other) >= _LEAST_LETTERS and _is_word(other) and known:
+        part = remainder[: len(remainder) - len(link)] if is_first else remainder[len(link) :]
+        is_present = words.census(part) or (is_first and len(words.names(part)) > 1)
+        if len(part) >= _LEAST_LETTERS and _is_word(part) and is_present:
             return True
     return False
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from brimful.search.reading import Reading
+from brimful.search.reading import QuestionCues
 from brimful.search.terms import Form, WordForms, is_stop_word
 from brimful.text.terms import query_terms
 
@@ -48,58 +48,58 @@ class _Stranger:
 
 
 def translated(
-    reading: Reading, forms: Sequence[WordForms], load: Callable[[], Table | None]
+    cues: QuestionCues, forms: Sequence[WordForms], load: Callable[[], Table | None]
 ) -> tuple[tuple[WordForms, ...], str]:
     """The corpus's words for those of a foreign question that it lacks, and the question as a model reads it.
 
     No words, and no text, where the question is in the corpus's own language or no table is there.
     """
-    lacking = {word for each in forms if not each.forms for word in each.words} - reading.names
-    lost = [asked for asked in reading.wholes if asked.term in lacking and not reading.columns.is_titled(asked.term)]
-    table = load() if lost and _is_foreign(reading, [asked.term for asked in lost]) else None
+    lacking = {word for word_forms in forms if not word_forms.forms for word in word_forms.words} - cues.names
+    lost = [term for term in cues.wholes if term.term in lacking and not cues.columns.is_titled(term.term)]
+    table = load() if lost and _is_foreign(cues, [term.term for term in lost]) else None
     if table is None:
         return (), ""
-    text = reading.query.text
+    text = cues.query.text
     content = text.encode("utf-8", "replace")
-    strangers = [*_unblanked(reading, table)]
-    for asked in lost:
-        word = content[asked.start : asked.end].decode("utf-8", "replace")
-        says = len(word) >= _LEAST_LETTERS and not is_stop_word(asked.term, (reading.language or "",))
+    strangers = [*_unblanked(cues, table)]
+    for term in lost:
+        word = content[term.start : term.end].decode("utf-8", "replace")
+        says = len(word) >= _LEAST_LETTERS and not is_stop_word(term.term, (cues.language or "",))
         if says and word.isalpha() and not _UNBLANKED.search(word):
-            at = len(content[: asked.start].decode("utf-8", "replace"))
-            strangers.append(_Stranger(word.lower(), at, at + len(word)))
-    strangers = sorted(strangers, key=lambda each: (each.start, each.end))[:_MOST_WORDS]
-    found, read, at = [], "", 0
-    meanings = table.nearest([each.text for each in strangers]) if strangers else []
+            position = len(content[: term.start].decode("utf-8", "replace"))
+            strangers.append(_Stranger(word.lower(), position, position + len(word)))
+    strangers = sorted(strangers, key=lambda stranger: (stranger.start, stranger.end))[:_MOST_WORDS]
+    meant, read, position = [], "", 0
+    meanings = table.nearest([stranger.text for stranger in strangers]) if strangers else []
     for stranger, near in zip(strangers, meanings, strict=True):
-        words = _meanings(reading, near)
+        words = _meanings(cues, near)
         if words:
-            found.append(WordForms((stranger.text.encode(),), words))
-            if stranger.start >= at:
-                read += f"{text[at : stranger.start]} {words[0].terms[0].decode()} "
-                at = stranger.end
-    return tuple(found), " ".join(_HIRAGANA.sub(" ", read + text[at:]).split())
+            meant.append(WordForms((stranger.text.encode(),), words))
+            if stranger.start >= position:
+                read += f"{text[position : stranger.start]} {words[0].terms[0].decode()} "
+                position = stranger.end
+    return tuple(meant), " ".join(_HIRAGANA.sub(" ", read + text[position:]).split())
 
 
-def _is_foreign(reading: Reading, lost: Sequence[bytes]) -> bool:
+def _is_foreign(cues: QuestionCues, lost: Sequence[bytes]) -> bool:
     """Whether a question is in another language than the corpus: by its little words, or by letters beyond ASCII."""
-    if reading.language not in (None, reading.columns.language):
+    if cues.language not in (None, cues.columns.language):
         return True
-    return 2 * sum(not term.isascii() for term in lost) >= len(reading.words)
+    return 2 * sum(not term.isascii() for term in lost) >= len(cues.words)
 
 
-def _unblanked(reading: Reading, table: Table) -> Iterator[_Stranger]:
+def _unblanked(cues: QuestionCues, table: Table) -> Iterator[_Stranger]:
     """The words of a question in Chinese or Japanese whose characters the corpus does not have side by side."""
-    for run in _UNBLANKED.finditer(reading.query.text):
-        for at, part in table.parts(run[0]):
-            stands = any(reading.columns.census(each.term) for each in query_terms(part))
-            if not stands and not _HIRAGANA.fullmatch(part):
-                yield _Stranger(part, run.start() + at, run.start() + at + len(part))
+    for run in _UNBLANKED.finditer(cues.query.text):
+        for start, part in table.parts(run[0]):
+            is_present = any(cues.columns.census(term.term) for term in query_terms(part))
+            if not is_present and not _HIRAGANA.fullmatch(part):
+                yield _Stranger(part, run.start() + start, run.start() + start + len(part))
 
 
-def _meanings(reading: Reading, near: Sequence[tuple[str, int]]) -> tuple[Form, ...]:
+def _meanings(cues: QuestionCues, near: Sequence[tuple[str, int]]) -> tuple[Form, ...]:
     """The nearest words that the corpus has and that say something, each as a form of the word."""
-    columns, best, forms = reading.columns, 0, list[Form]()
+    columns, best, forms = cues.columns, 0, list[Form]()
     for word, alike in near:
         if alike < max(_LEAST_ALIKE, best * _NEAR_BEST[0] // _NEAR_BEST[1]) or len(forms) == _MOST_MEANINGS:
             break
