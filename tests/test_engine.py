@@ -54,7 +54,7 @@ def engine(tmp_path):
 
 
 @pytest.mark.parametrize("sizing", ["field", "elastic", "density"])
-@pytest.mark.seed("105 §2.1", "narrow questions get large windows", where="asking.py")
+@pytest.mark.seed("105 §2.1", "narrow questions get large windows", where="building.py")
 def test_a_rare_term_gets_a_large_window_and_a_common_one_many_small_ones(engine, sizing):
     """085a §3, 105 §2.2: the same budget is one long window for a rare term, many short ones for a common term."""
     rare = engine.context("limerence", budget=900, sizing=sizing, fill="relevant")
@@ -85,7 +85,7 @@ def test_a_typo_does_not_leave_the_other_word_alone(engine, sizing):
         assert context.windows[0].path == "mind.md"
 
 
-@pytest.mark.seed("105 §5", "large budgets return large blocks", where="asking.py")
+@pytest.mark.seed("105 §5", "large budgets return large blocks", where="building.py")
 def test_large_budgets_return_large_coherent_blocks(tmp_path):
     """105 §5: 12,000 tokens are blocks of text, not fragmented sentences."""
     with open_store(tmp_path) as made:
@@ -101,7 +101,7 @@ def test_large_budgets_return_large_coherent_blocks(tmp_path):
             assert (window.start in cuts) + (window.end in cuts) >= 1, "at most the last one ends at a word"
 
 
-@pytest.mark.seed("105 §2.3", "census, calculation, inflation", where="asking.py")
+@pytest.mark.seed("105 §2.3", "census, calculation, inflation", where="building.py")
 def test_census_decides_the_radius_before_anything_is_inflated(engine):
     """105 §2.3: twice the hits, half the radius; the budget is in bytes, the census is of the whole corpus."""
     sizes = {}
@@ -709,7 +709,7 @@ def test_prices_of_one_context_search_once(tmp_path, monkeypatch):
         searched.append(limit)
         return searching.best_of(asked, limit=limit)
 
-    monkeypatch.setattr("brimful.asking.best_of", counted)
+    monkeypatch.setattr("brimful.building.best_of", counted)
     with open_store(tmp_path / "store.db") as engine:
         for number in range(12):
             engine.add_text(f"{number}.md", f"Tea number {number} is served at four. " * 12)

@@ -25,7 +25,7 @@ def engine(tmp_path_factory):
         yield engine
 
 
-@pytest.mark.seed("085b §1", "semantically similar pieces are clustered, from question to answer", where="asking.py")
+@pytest.mark.seed("085b §1", "semantically similar pieces are clustered, from question to answer", where="building.py")
 def test_semantic_links_through_the_engine(engine):
     """Windows are compared by their words: the two notes about one kettle are linked, no other."""
     context = engine.context("kettle", budget=400, strategy="semantic", twin_threshold=None)

@@ -5,11 +5,11 @@ import random
 import pytest
 
 import brimful
-from brimful import Document, asking, render
+from brimful import Document, building, render
 from brimful.errors import SettingError
 from brimful.settings import AskSettings, WindowSettings
 from brimful.text.vocabularies import tokens_for
-from brimful.windows.waterline import SCRAP_BYTES
+from brimful.windows.cutoff import SCRAP_BYTES
 
 SIZINGS = ("density", "radial", "elastic")
 PLACES = "Lisbon Porto Madrid Bilbao Lyon Paris Genoa Turin Bern Basel Linz Graz Prague Brno Gdansk".split()
@@ -35,7 +35,7 @@ def engine(tmp_path_factory):
 @pytest.mark.parametrize("sizing", SIZINGS)
 @pytest.mark.parametrize("budget", [500, 2_000])
 @pytest.mark.parametrize("question", ["payment", "payment gateway", "payment gateway outage"])
-@pytest.mark.seed("105 §2.2", "maximum useful context: the budget is spent", where="asking.py", ruling=3)
+@pytest.mark.seed("105 §2.2", "maximum useful context: the budget is spent", where="building.py", ruling=3)
 def test_the_budget_is_spent(engine, sizing, budget, question):
     """More words share the same budget: what merges and short documents save goes to further hits."""
     context = engine.context(question, budget=budget, sizing=sizing)
@@ -44,7 +44,7 @@ def test_the_budget_is_spent(engine, sizing, budget, question):
 
 @pytest.mark.parametrize("sizing", SIZINGS)
 @pytest.mark.parametrize("fill", ["brim", "relevant"])
-@pytest.mark.seed("CFS motivation", "auditable: what is left out is named", where="asking.py")
+@pytest.mark.seed("CFS motivation", "auditable: what is left out is named", where="building.py")
 def test_what_is_dropped_is_named(engine, sizing, fill):
     """Every hit that was asked for is shown or left out for the budget's sake, and nothing that is left out fits."""
     context = engine.context("payment gateway outage", budget=300, sizing=sizing, fill=fill, top_k=40)
@@ -133,7 +133,7 @@ def shares(engine, question, *, budget=1_500, **choices):
 
 
 @pytest.mark.parametrize("sizing", ["density", "elastic"])
-@pytest.mark.seed("085b §5.5", "70/30 is what is shown", where="asking.py", ruling=13)
+@pytest.mark.seed("085b §5.5", "70/30 is what is shown", where="building.py", ruling=13)
 def test_seventy_thirty_is_what_is_shown(tmp_path, sizing):
     """085b §5.5: with enough of both, seven bytes of ten stand around the question's words."""
     with brimful.open(tmp_path, embedder="none") as engine:
@@ -154,7 +154,7 @@ def test_related_needs_pools():
         AskSettings(related=True)
 
 
-@pytest.mark.seed("105 §5", "few scraps in large budgets", where="windows/waterline.py")
+@pytest.mark.seed("105 §5", "few scraps in large budgets", where="windows/cutoff.py")
 def test_large_budgets_show_blocks_in_place_of_scraps(pages, monkeypatch):
     """From 12,000 tokens on scraps join what is near or are widened; smaller budgets are answered as before."""
 
@@ -168,7 +168,7 @@ def test_large_budgets_show_blocks_in_place_of_scraps(pages, monkeypatch):
 
     share, shown = scraps(12_000)
     before = scraps(11_000)
-    monkeypatch.setattr(asking, "LARGE_TOKENS", 1 << 40)
+    monkeypatch.setattr(building, "LARGE_TOKENS", 1 << 40)
     assert scraps(11_000) == before
     share_before, shown_before = scraps(12_000)
     assert share < 0.02 < share_before

@@ -45,13 +45,13 @@ def test_threads_ask_side_by_side(engine, tmp_path):
 def test_two_threads_are_at_work_at_once(engine, monkeypatch):
     """A question does not wait for another one: both are inside of the search at the same time."""
     both = threading.Barrier(2, timeout=60)
-    understand = brimful.asking.understand
+    parse_question = brimful.building.parse_question
 
     def met(*arguments, **choices):
         both.wait()
-        return understand(*arguments, **choices)
+        return parse_question(*arguments, **choices)
 
-    monkeypatch.setattr("brimful.asking.understand", met)
+    monkeypatch.setattr("brimful.building.parse_question", met)
     with ThreadPoolExecutor(2) as threads:
         found = list(threads.map(lambda question: engine.context(question, budget=60, top_k=5), QUESTIONS[:2]))
     assert all(context.text for context in found)

@@ -84,8 +84,8 @@ class _Stages:
     """Processor time of the engine's stages, each without those that it calls."""
 
     def __init__(self) -> None:
-        from brimful.asking import Asked
         from brimful.assembly.pack import Packer
+        from brimful.building import ContextBuilder
         from brimful.corpus import Corpus
         from brimful.store.documents import WholeDocuments
         from brimful.windows.inflate import WindowCache
@@ -93,15 +93,15 @@ class _Stages:
         self.seconds: dict[str, float] = {}
         self._inner = 0.0
         for owner, name, stage in (
-            (Asked, "found", "search"),
+            (ContextBuilder, "search", "search"),
             (WholeDocuments, "one", "read"),
-            (Asked, "_estimate", "estimate"),
+            (ContextBuilder, "_estimate", "estimate"),
             (WindowCache, "windows", "inflate"),
             (Packer, "cost", "line"),
             (Packer, "pack", "pack"),
             (Corpus, "with_receipt", "receipt"),
             (Corpus, "_fill", "keep"),
-            (Asked, "fullest", "rest"),
+            (ContextBuilder, "fullest", "rest"),
         ):
             setattr(owner, name, self._timed(getattr(owner, name), stage))
         self._collecting = 0.0

@@ -15,13 +15,13 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from brimful import rules
-from brimful.asking import Asked
 from brimful.assembly.citing import check_answer
 from brimful.assembly.context import Context, digest_document, relevance_of
 from brimful.assembly.explain import PRICED, Explanation, Prices
 from brimful.assembly.outline_map import by_importance, draw, inside
 from brimful.assembly.showing import map_part, question_part
 from brimful.budget import Budget, budget_of
+from brimful.building import ContextBuilder
 from brimful.documents.documents import Document, check_path, close_paths
 from brimful.errors import (
     DocumentError,
@@ -324,9 +324,9 @@ class Corpus:
         context = self.with_receipt(ask, context, hits)
         return self.contexts.keep(key, context, size=context.held_bytes)
 
-    def asked(self, ask: Ask) -> Asked:
+    def asked(self, ask: Ask) -> ContextBuilder:
         """The question over this corpus, to be answered at any budget."""
-        return Asked(
+        return ContextBuilder(
             ask.question,
             self.columns,
             self._documents,
@@ -398,7 +398,7 @@ class Corpus:
     def explain(self, ask: Ask, context: Context) -> Explanation:
         """How a question was understood, with the prices of what its context leaves out."""
         asked = self.asked(ask)
-        hits = asked.found(max(len(context.windows), 1))
+        hits = asked.search(max(len(context.windows), 1))
         context = self._priced(asked, ask, context, most=PRICED)
         return Explanation(hits, context, counts_kinds=ask.settings.priors and ask.field.priors)
 
@@ -407,7 +407,7 @@ class Corpus:
         return self._priced(self.asked(ask), ask, context, most=most)
 
     @staticmethod
-    def _priced(asked: Asked, ask: Ask, context: Context, *, most: int) -> Context:
+    def _priced(asked: ContextBuilder, ask: Ask, context: Context, *, most: int) -> Context:
         if ask.settings.densify is not None or not context.omitted:
             return context
         prices = Prices(lambda tokens: asked.fullest(budget_of(tokens))[0], context.budget.available)

@@ -11,7 +11,7 @@ from brimful import Document, Hit, WindowSettings, inflate, pack
 from brimful.engine import open as open_store
 from brimful.outline.prose import ends_naturally
 from brimful.text.spans import Span
-from brimful.windows.waterline import EDGE_BYTES, LEAST_ROOM_BYTES, MOST_ROOM_BYTES, SCRAP_BYTES, heads_of, made_whole
+from brimful.windows.cutoff import EDGE_BYTES, LEAST_ROOM_BYTES, MOST_ROOM_BYTES, SCRAP_BYTES, expand_to_whole, heads_of
 from tests.properties.strategies import long_texts
 
 CODE = Document(
@@ -53,7 +53,7 @@ PAGE = Document(
 def whole(document: Document, text: str, share: int = 25) -> str:
     """A piece of a document with what makes it whole."""
     start = document.content.index(text.encode())
-    span = Span(*made_whole(document, start, start + len(text.encode()), share))
+    span = Span(*expand_to_whole(document, start, start + len(text.encode()), share))
     return document.text(span.start, span.end)
 
 
@@ -96,18 +96,18 @@ def test_a_code_block_is_shown_whole():
 def test_what_would_cost_too_much_is_left():
     """Of a long paragraph some sentences stay what was found."""
     start = PAGE.content.index(LONG.encode()) + 10 * 55
-    assert made_whole(PAGE, start, start + 4 * 55, 25) == (start, start + 4 * 55)
+    assert expand_to_whole(PAGE, start, start + 4 * 55, 25) == (start, start + 4 * 55)
 
 
 def test_no_scrap_of_a_paragraph():
     """A single short sentence is shown with those behind it, at the paragraph's end with those before it."""
     start = PAGE.content.index(LONG.encode()) + 10 * 55
-    found = Span(*made_whole(PAGE, start, start + 55, 25))
+    found = Span(*expand_to_whole(PAGE, start, start + 55, 25))
     assert found.start == start
     assert SCRAP_BYTES <= len(found) < SCRAP_BYTES + 55
     page = Document("end.md", f"Start.{LONG}\n\nNext one.{LONG}\n")
     end = page.content.index(b"\n\nNext")
-    last = Span(*made_whole(page, end - 55, end + 2, 25))
+    last = Span(*expand_to_whole(page, end - 55, end + 2, 25))
     assert last.end == end + 2
     assert SCRAP_BYTES <= len(last) < SCRAP_BYTES + 55
 
@@ -152,7 +152,7 @@ def test_a_long_sentence_is_shown_whole():
     sentence = "The pot, " + "which is old, " * 36 + "sings. "
     page = Document("pot.txt", f"Tea is hot. {sentence}Nobody minds. " * 9)
     end = next(int(cut) for cut in page.outline.units if page.content[:cut].endswith(b"old, "))
-    found = Span(*made_whole(page, page.outline.cut_before(end - 1), end, 25))
+    found = Span(*expand_to_whole(page, page.outline.cut_before(end - 1), end, 25))
     assert page.text(found.start, found.end).endswith(sentence)
 
 
@@ -163,7 +163,7 @@ def test_an_element_of_a_long_record_is_shown_whole():
     )
     page = Document("chat.log", f"[{turns}]\n")
     start = page.content.index(b"and so on", 2_000)
-    found = Span(*made_whole(page, start, start + 40, 25))
+    found = Span(*expand_to_whole(page, start, start + 40, 25))
     assert page.content[: found.start].rstrip().endswith((b"},", b"."))
     assert page.text(found.start, found.end).rstrip().endswith(("},", "."))
 
@@ -179,7 +179,7 @@ def test_numbered_steps_are_shown_whole():
         page = Document("steps.md", f"{LONG}\n\nDo this:\n\n{items}\n{LONG}\n")
         start = page.content.index(b"Take the pot number 3") - 3 + (sign == "- ")
         end = page.content.index(b"Take the pot number 7") - 3 + (sign == "- ")
-        found = Span(*made_whole(page, start, end, 25))
+        found = Span(*expand_to_whole(page, start, end, 25))
         assert page.text(found.start, found.end).startswith("Do this:") == is_whole
 
 
@@ -245,9 +245,9 @@ def test_the_last_lines_of_a_function_are_not_lost_to_the_next_one(tmp_path):
 def test_nothing_is_added_to_data_and_chats():
     """A record is whole, and so is a message; what others said is another thing."""
     table = Document("a.csv", "a,b\n1,2\n3,4\n")
-    assert made_whole(table, 4, 8, 25) == (4, 8)
+    assert expand_to_whole(table, 4, 8, 25) == (4, 8)
     chat = Document("chat.txt", "Ann: Hi!\nBob: Tea?\nAnn: Yes.\nBob: Now.\n")
-    assert made_whole(chat, 9, 19, 25) == (9, 19)
+    assert expand_to_whole(chat, 9, 19, 25) == (9, 19)
 
 
 @given(long_texts, st.integers(0, 10_000), st.integers(1, 3_000), st.sampled_from(["a.md", "a.py", "a.rst", "a.c"]))
@@ -257,7 +257,7 @@ def test_made_whole_holds_what_was_found(text, at, size, path):
     units = document.outline.units.tolist()
     start = units[at % len(units)]
     end = document.outline.cut_after(min(start + size, len(document)))
-    found = Span(*made_whole(document, start, end, 25))
+    found = Span(*expand_to_whole(document, start, end, 25))
     assert found.start <= start <= end <= found.end <= len(document)
     assert len(found) - (end - start) <= max(LEAST_ROOM_BYTES, MOST_ROOM_BYTES) + 2 * EDGE_BYTES
     assert document.text(found.start, found.end).encode() == document.content[found.start : found.end]

@@ -11,8 +11,8 @@ from itertools import pairwise
 from brimful.assembly.select import Layout
 from brimful.documents.documents import Document, Hit
 from brimful.text.spans import Span, whole_characters
+from brimful.windows.cutoff import below_heading, with_words, without_tail
 from brimful.windows.drafts import focused
-from brimful.windows.waterline import below_heading, with_words, without_tail
 from brimful.windows.window import Window, is_within, touching
 
 FULL_PERCENT = 98

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from brimful.asking import Asked
 from brimful.assembly.context import DIGEST_PREFIX, Condensed, Context, DigestSentence, Omitted
 from brimful.assembly.formats import form_for
 from brimful.budget import Budget, budget_of
+from brimful.building import ContextBuilder
 from brimful.densify.densify import densify
 from brimful.densify.digest import Digest
 from brimful.densify.extractive import ExtractiveModel, extract, fit_digest
@@ -104,7 +104,7 @@ def condensed(
 class _Prepared:
     """A question's answer in most of the budget, and what is left out of it."""
 
-    asked: Asked
+    asked: ContextBuilder
     room: Budget
     base: Context
     found: Found
@@ -112,7 +112,7 @@ class _Prepared:
     left_out: list[_LeftOut]
 
 
-def _prepared(asked: Asked, room: Budget, *, is_free: bool) -> _Prepared:
+def _prepared(asked: ContextBuilder, room: Budget, *, is_free: bool) -> _Prepared:
     """All of it where everything fits, else a share of the budget; a model that costs gets a few documents."""
     max_documents, counter = None if is_free else _MAX_DIGESTS, asked.counter
     base, found = asked.fullest(room)

@@ -1,4 +1,4 @@
-"""From hits to windows: how much around each hit should be read, and what would a reader miss?"""
+"""From hits to windows, with their seams and their coherence."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from brimful.outline.records import Record
 from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
 from brimful.text.spans import Span, check_span, whole_characters
 from brimful.text.tokens import TokenCounter
+from brimful.windows.cutoff import Cutoff, Run, Spans, cut_of, field_cuts, relevance_cutoff
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.policies import Size, size_for
 from brimful.windows.seams import Seam, seams_for, time_in
 from brimful.windows.strategies import link
-from brimful.windows.waterline import Line, Run, Spans, cut_of, field_cuts, water_line
 from brimful.windows.window import Cluster, Coherence, Window
 
-# ---- coherence: What would a reader of a window miss? Its coherence says so, reason by reason (085b coherence_score).
+# ---- coherence: what a reader of a window misses (085b coherence_score).
 #
-# The beginning of a sentence, the rest of a paragraph or function, what a pronoun means, the heading or signature
-# above, and in data records of one kind that follow each other. All of it is read off the bytes that are shown, so it
-# holds for the window as it is shown: filling a budget changes it.
+# The beginning of a sentence, the rest of a paragraph or function, the meaning of a pronoun, the heading or signature
+# above, and in data records of one kind that follow each other. It is computed from the shown bytes, so it changes
+# when a window grows or is cut.
 
 _PAUSE_SECONDS = 3_600
 """Records further apart in time do not follow each other."""
 
 
 def coherence_of(document: Document, span: Span, seams: Sequence[Seam] = ()) -> Coherence:
-    """How well a reader understands these bytes by themselves, with the seams above them.
+    """How well a reader understands these bytes alone, with the seams above them.
 
     >>> page = Document("tea.md", "Tea came late. It was cold.\\n\\nCoffee came first.")
     >>> [coherence_of(page, span).score for span in (Span(0, 47), Span(15, 29), Span(4, 20))]
@@ -59,16 +59,16 @@ def coherence_of(document: Document, span: Span, seams: Sequence[Seam] = ()) -> 
 
 
 def _has_heading(document: Document, span: Span, seams: Sequence[Seam]) -> float:
-    """Whether what explains the beginning stands in the window or above it: a heading, a signature, a header row."""
-    shown = {(seam.start, seam.end) for seam in seams}
+    """Whether the window or its seams show what explains its beginning: a heading, a signature, a header row."""
+    seam_spans = {(seam.start, seam.end) for seam in seams}
     starts = {seam.start for seam in seams}
     if document.kind == "data":
         header = document.outline.header
-        return float(header is None or header[0] >= span.start or header in shown)
+        return float(header is None or header[0] >= span.start or header in seam_spans)
     blocks = document.outline.enclosing(span.start, min(span.start + 1, span.end))
-    above = [block for block in blocks if block.signature_start < span.start and _explains(document, block)]
-    said = above[-1:]
-    return float(not said or any(said[0].signature_start <= start < said[0].signature_end for start in starts))
+    outer_blocks = [block for block in blocks if block.signature_start < span.start and _explains(document, block)]
+    outer = outer_blocks[-1:]
+    return float(not outer or any(outer[0].signature_start <= start < outer[0].signature_end for start in starts))
 
 
 def _explains(document: Document, block: Block) -> bool:
@@ -82,20 +82,20 @@ def _of_one_kind(records: Sequence[Record]) -> float:
 
 
 def _in_a_row(records: Sequence[Record]) -> float:
-    """The share of neighbours without a long pause between them, of those whose times are known."""
+    """The share of neighbours without a long pause between them, among records with a time."""
     times = (record.time for record in records if record.time is not None)
     near = Counter(abs(later - earlier) <= _PAUSE_SECONDS for earlier, later in pairwise(times))
     return near[True] / near.total() if near else 1.0
 
 
-# ---- inflate: From hits to windows: how much around each hit should be read?
+# ---- inflate: from hits to windows.
 
 
 @dataclass(frozen=True, slots=True)
 class Inflation:
-    """Windows, best first, with what was decided on the way. It iterates over its windows.
+    """Windows, best first, and the decisions that led to them. It iterates over its windows.
 
-    `clusters` are those of the windows that a strategy has linked; the others stand alone.
+    `clusters` hold the windows that a strategy has linked; all others are single.
     """
 
     windows: tuple[Window, ...]
@@ -114,7 +114,7 @@ class Inflation:
 
     @property
     def items(self) -> tuple[Window | Cluster, ...]:
-        """What packing shows as wholes: the clusters, and the windows that are in none."""
+        """The units of packing: the clusters, and the windows that are in none."""
         linked = {window.id for cluster in self.clusters for window in cluster.windows}
         return (*self.clusters, *(window for window in self.windows if window.id not in linked))
 
@@ -129,15 +129,15 @@ def inflate(
     strategy: Strategy = "adjacent",
     settings: WindowSettings | None = None,
     counter: TokenCounter | None = None,
-    below: Iterable[Hit] = (),
+    next_in_line: Iterable[Hit] = (),
 ) -> Inflation:
     """Surround hits with what is needed to read them, and merge what belongs together (085a, 085b, 105).
 
-    `budget` (tokens) sizes the windows; `max_bytes` is the same in bytes, and then also a limit that
+    `budget` (tokens) sizes the windows; `max_bytes` sizes them in bytes, and is then also a limit that
     the windows together never exceed. Without either, windows grow to the static 2,500 bytes.
     With `sizing="field"` hits are shown as they are, the best first until the budget is full, and become one
     window where they touch; `counter` then says what they cost (four bytes a token without one). Without a budget
-    all are shown, and each of those `below` by itself, for whatever room packing leaves.
+    all are shown, and one window for each hit `next_in_line`, for the room that packing leaves.
 
     >>> page = Document("tea.md", "Tea came late. Coffee came first. Nobody minded. The end.")
     >>> [window.text for window in inflate([Hit("tea.md", 15, 21, 1.0)], [page], max_bytes=40)]
@@ -146,8 +146,8 @@ def inflate(
     choose(sizing, SIZINGS, what="sizing")
     choose(strategy, STRATEGIES, what="strategy")
     settings = settings or WindowSettings()
-    known = by_path(documents)
-    ranked = _ranked(hits, known)
+    by_name = by_path(documents)
+    ranked = _ranked(hits, by_name)
     tokens = budget_of(budget).available if budget is not None else None
     hard_limit = _check_bytes(max_bytes)
     room = hard_limit if hard_limit is not None else tokens and tokens * settings.chars_per_token
@@ -159,23 +159,23 @@ def inflate(
         settings=settings,
     )
     if sizing == "field":
-        cuts = _above_water(ranked, known, room, settings, counter, _ranked(below, known))
+        cuts = _best_cuts(ranked, by_name, room, settings, counter, _ranked(next_in_line, by_name))
     else:
-        cuts = cuts_for([(ranked[: size.kept], size)], known, settings)
+        cuts = cuts_for([(ranked[: size.kept], size)], by_name, settings)
     if hard_limit is not None:
         cuts = within(cuts, hard_limit)
     if settings.snap and sizing != "field":
         cuts = snapped(cuts, size, hard_limit, floor=_floor(size, settings))
     windows = _windows(cuts, settings)
-    shown = {hit for window in windows for hit in window.hits}
-    dropped = tuple(hit for hit in ranked if hit not in shown)
+    shown_hits = {hit for window in windows for hit in window.hits}
+    dropped = tuple(hit for hit in ranked if hit not in shown_hits)
     if strategy == "adjacent":
         return Inflation(windows, (), size, dropped)
-    found = link(windows, strategy)
-    clusters = tuple(item for item in found if isinstance(item, Cluster))
-    alone = (item for item in found if isinstance(item, Window))
-    linked = sorted((*alone, *(window for each in clusters for window in each.windows)), key=lambda each: each.order)
-    return Inflation(tuple(linked), clusters, size, dropped)
+    linked_items = link(windows, strategy)
+    clusters = tuple(item for item in linked_items if isinstance(item, Cluster))
+    alone = (item for item in linked_items if isinstance(item, Window))
+    ordered = sorted((*alone, *(window for item in clusters for window in item.windows)), key=lambda item: item.order)
+    return Inflation(tuple(ordered), clusters, size, dropped)
 
 
 def inflate_pools(
@@ -193,8 +193,8 @@ def inflate_pools(
     """
     settings = settings or WindowSettings()
     shares: list[tuple[Sequence[Hit], Size]] = []
-    for hits, own in pools:
-        room = own * settings.chars_per_token
+    for hits, pool_tokens in pools:
+        room = pool_tokens * settings.chars_per_token
         lengths = [hit.end - hit.start for hit in hits]
         size = size_for(sizing, lengths, budget_bytes=room, budget_tokens=tokens, settings=settings)
         if sizing == "radial":
@@ -203,10 +203,10 @@ def inflate_pools(
     cuts = cuts_for(shares, documents, settings)
     size = shares[0][1]
     if settings.snap:
-        cuts = snapped(cuts, size, None, floor=min(_floor(each, settings) for _, each in shares))
+        cuts = snapped(cuts, size, None, floor=min(_floor(pool_size, settings) for _, pool_size in shares))
     windows = _windows(cuts, settings)
-    shown = {hit for window in windows for hit in window.hits}
-    dropped = sorted((hit for hits, _ in pools for hit in hits if hit not in shown), key=lambda hit: hit.order)
+    shown_hits = {hit for window in windows for hit in window.hits}
+    dropped = sorted((hit for hits, _ in pools for hit in hits if hit not in shown_hits), key=lambda hit: hit.order)
     return Inflation(windows, (), size, tuple(dropped))
 
 
@@ -216,41 +216,41 @@ def _floor(size: Size, settings: WindowSettings) -> int:
     return min(floors.get(size.policy, 0), size.share_bytes)
 
 
-def _above_water(
+def _best_cuts(
     ranked: Sequence[Hit],
-    known: Mapping[str, Document],
+    documents: Mapping[str, Document],
     room: int | None,
     settings: WindowSettings,
     counter: TokenCounter | None,
-    below: Sequence[Hit],
+    next_in_line: Sequence[Hit],
 ) -> list[Cut]:
-    """The hits that the budget has room for, and the next ones."""
+    """The cuts of the hits that the budget has room for, and of the next ones."""
     if room is None:
-        return field_cuts(Line(tuple(ranked), tuple(below)), known, whole_share=settings.whole_share)
+        return field_cuts(Cutoff(tuple(ranked), tuple(next_in_line)), documents, whole_share=settings.whole_share)
 
     def estimate(text: str) -> int:
         return -(-len(text.encode()) // settings.chars_per_token)
 
     def text_of(hit: Hit) -> str:
-        content = known[hit.path].content
+        content = documents[hit.path].content
         return content[slice(*whole_characters(content, hit.start, hit.end))].decode()
 
     tokens = room // settings.chars_per_token
-    line = water_line(ranked, map(text_of, ranked), tokens=tokens, cost=counter.count if counter else estimate)
-    return field_cuts(line, known, whole_share=settings.whole_share)
+    cutoff = relevance_cutoff(ranked, map(text_of, ranked), tokens=tokens, cost=counter.count if counter else estimate)
+    return field_cuts(cutoff, documents, whole_share=settings.whole_share)
 
 
-def _ranked(hits: Iterable[Hit], known: Mapping[str, Document]) -> list[Hit]:
+def _ranked(hits: Iterable[Hit], documents: Mapping[str, Document]) -> list[Hit]:
     """Hits in their total order, each once, all inside their documents."""
     unique = dict.fromkeys(hits)
     for hit in unique:
         if not isinstance(hit, Hit):
             raise DocumentError(f"expected a Hit, got {type(hit).__name__}: wrap it in Hit(path, start, end, score)")
-        if hit.path not in known:
-            raise DocumentError(f"a hit names {hit.path!r}, which is not among the {len(known)} documents given")
-        check_span(hit.start, hit.end, length=len(known[hit.path]), where=f" {hit.path}")
+        if hit.path not in documents:
+            raise DocumentError(f"a hit names {hit.path!r}, which is not among the {len(documents)} documents given")
+        check_span(hit.start, hit.end, length=len(documents[hit.path]), where=f" {hit.path}")
     ranked = sorted(unique, key=lambda hit: hit.order)
-    if any(one.order == other.order for one, other in pairwise(ranked)):
+    if any(first.order == second.order for first, second in pairwise(ranked)):
         ranked.sort(key=lambda hit: (hit.order, repr(hit)))
     return ranked
 
@@ -298,14 +298,13 @@ def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
     for record in records_in(document, core) if document.kind == "data" else ():
         if record.time is not None:
             return record.time
-    found = time_in(document, core)
-    return document.time if found is None else found
+    record_time = time_in(document, core)
+    return document.time if record_time is None else record_time
 
 
-# ---- cache: Which windows do the best hits make while the line between them and the others moves?
+# ---- cache: windows of the best hits while the cutoff moves.
 #
-# Packing finds out where the water line lies by trying. From one try to the next most windows stay what they were, so
-# each is made once.
+# Packing finds the cutoff by trying. From one try to the next most windows stay equal, so each is built once.
 
 
 class WindowCache:
@@ -313,42 +312,42 @@ class WindowCache:
 
     def __init__(self, settings: WindowSettings | None = None) -> None:
         self._settings = settings or WindowSettings()
-        # What is kept holds its hits, so that none of their identities is given to another.
-        self._made: dict[tuple[object, ...], Window] = {}
+        # The values hold their hits, so that no identity is reused.
+        self._windows: dict[tuple[object, ...], Window] = {}
         self._hits: Sequence[Hit] = ()
-        self._ranks: dict[str, list[int]] = {}  # by document, where its hits stand among all of them
-        self._ranked = 0  # so many of the hits are in there
+        self._ranks: dict[str, list[int]] = {}  # by document, the ranks of its hits
+        self._ranked = 0  # the number of hits in there
         self._shown: dict[tuple[str, int, int, int], list[Window]] = {}
-        # By outline: of a document that is read in parts it changes when more is read.
+        # By outline: a document that is read in parts gets a new one when more is read.
         self._spans: dict[Outline, Spans] = {}
 
     def windows(
         self,
         hits: Sequence[Hit],
-        line: int,
-        known: Mapping[str, Document],
+        cutoff: int,
+        documents: Mapping[str, Document],
         *,
-        below: int = 0,
+        next_in_line: int = 0,
         least_bytes: int = 0,
     ) -> tuple[Window, ...]:
-        """Windows of the hits above the line, those that touch in one, and of so many below it each by itself.
+        """Windows of the hits before the cutoff, joined where they touch, and one for each of `next_in_line` after it.
 
-        Those shorter than `least_bytes` are joined with what is near.
+        A window shorter than `least_bytes` is joined with a near one.
         """
-        last = min(line + below, len(hits))
+        last = min(cutoff + next_in_line, len(hits))
         self.paths(hits, last)
         windows: list[Window] = []
         for path, ranks in self._ranks.items():
             if ranks[0] >= last:
                 break  # documents come in the order of their best hits
-            key = (path, bisect_left(ranks, line), bisect_left(ranks, last), least_bytes)
-            known_ones = self._shown.get(key)
-            windows += self._document(known[path], *key[1:]) if known_ones is None else known_ones
+            key = (path, bisect_left(ranks, cutoff), bisect_left(ranks, last), least_bytes)
+            remembered = self._shown.get(key)
+            windows += self._document(documents[path], *key[1:]) if remembered is None else remembered
         windows.sort(key=_ORDER)
         return tuple(windows)
 
     def paths(self, hits: Sequence[Hit], last: int) -> KeysView[str]:
-        """The documents of the first hits, and of those asked for before; of other hits than those nothing is known."""
+        """The documents of the first `last` hits, and of any that were needed before."""
         if hits is not self._hits:
             self._hits, self._ranked = hits, 0
             self._ranks.clear()
@@ -358,24 +357,24 @@ class WindowCache:
         self._ranked = max(self._ranked, last)
         return self._ranks.keys()
 
-    def _document(self, document: Document, above: int, end: int, least_bytes: int) -> Sequence[Window]:
-        """The windows of one document, of so many of its hits; with the same ones they are the same."""
+    def _document(self, document: Document, shown_count: int, end: int, least_bytes: int) -> Sequence[Window]:
+        """The windows of one document's first `end` hits, of which `shown_count` are before the cutoff."""
         spans = self._spans.get(document.outline)
         if spans is None:
             share = self._settings.whole_share
             spans = self._spans[document.outline] = Spans(document, whole_share=share, heads=True, of_units=True)
         hits = [self._hits[rank] for rank in self._ranks[document.path][:end]]
-        runs = spans.runs(hits[:above], hits[above:], least_bytes=least_bytes)
+        runs = spans.runs(hits[:shown_count], hits[shown_count:], least_bytes=least_bytes)
         windows = [self._window(document, run, number) for number, run in enumerate(runs)]
-        self._shown[document.path, above, end, least_bytes] = windows
+        self._shown[document.path, shown_count, end, least_bytes] = windows
         return windows
 
     def _window(self, document: Document, run: Run, number: int) -> Window:
         key = (document.path, run[0], run[1], *map(id, run[2]))
-        window = self._made.get(key)
+        window = self._windows.get(key)
         if window is None:
             window = _window_of(cut_of(document, run), number, self._settings)
         elif window.sequence != number:
             window = replace(window, sequence=number)
-        self._made[key] = window
+        self._windows[key] = window
         return window

@@ -1,4 +1,4 @@
-"""How many bytes surround each hit? The specifications' policies as arithmetic (`field` is in `waterline`)."""
+"""How many bytes surround each hit? The specifications' policies as arithmetic (`field` is in `cutoff`)."""
 
 from __future__ import annotations
 

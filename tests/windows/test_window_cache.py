@@ -1,4 +1,4 @@
-"""Windows that are made once while the water line moves."""
+"""Windows that are made once while the cutoff moves."""
 
 from brimful import Document, Hit, inflate
 from brimful.windows.inflate import WindowCache
@@ -18,21 +18,21 @@ def hits():
 
 
 def test_the_same_windows_as_inflate_makes():
-    """Wherever the line lies, and whichever way it moved there, the windows are those of `inflate`."""
-    tide, ranked, known = WindowCache(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
-    for line in (3, 7, 1, 5, 4, 6, 2):
-        above, below = ranked[:line], ranked[line : line + 2]
-        expected = inflate(above, known, sizing="field", below=below)
-        found = tide.windows(ranked, line, known, below=2)
+    """Wherever the cutoff is, and whichever way it moved there, the windows are those of `inflate`."""
+    cache, ranked, known = WindowCache(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
+    for cutoff in (3, 7, 1, 5, 4, 6, 2):
+        shown, next_hits = ranked[:cutoff], ranked[cutoff : cutoff + 2]
+        expected = inflate(shown, known, sizing="field", next_in_line=next_hits)
+        found = cache.windows(ranked, cutoff, known, next_in_line=2)
         assert found == expected.windows
         assert [window.sequence for window in found] == [window.sequence for window in expected.windows]
 
 
 def test_a_window_is_made_once():
-    """What the line's move leaves as it was is the same object."""
-    tide, ranked, known = WindowCache(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
-    first = {window.id: window for window in tide.windows(ranked, 3, known)}
-    again = {window.id: window for window in tide.windows(ranked, 6, known)}
+    """What the cutoff's move leaves as it was is the same object."""
+    cache, ranked, known = WindowCache(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
+    first = {window.id: window for window in cache.windows(ranked, 3, known)}
+    again = {window.id: window for window in cache.windows(ranked, 6, known)}
     shared = first.keys() & again.keys()
     assert shared
     assert all(first[each].text is again[each].text for each in shared)

@@ -1,12 +1,20 @@
-"""The water line: hits in the order of their score until the budget is full, touching ones in one window."""
+"""The relevance cutoff: hits in the order of their score until the budget is full, touching ones in one window."""
 
 import random
 
 import pytest
 
 from brimful import Document, Hit, WindowSettings, inflate
-from brimful.windows import waterline
-from brimful.windows.waterline import BRIDGED_BYTES, GAP_TOKENS, HEADER_TOKENS, RUNNERS_UP, Line, field_cuts, water_line
+from brimful.windows import cutoff as cutoffs
+from brimful.windows.cutoff import (
+    BRIDGED_BYTES,
+    GAP_TOKENS,
+    HEADER_TOKENS,
+    NEXT_IN_LINE,
+    Cutoff,
+    field_cuts,
+    relevance_cutoff,
+)
 
 PAGE = Document("tea.md", "".join(f"Sentence number {n:03} of the page. " for n in range(100)))
 AS_FOUND = WindowSettings(whole_share=0)
@@ -18,7 +26,7 @@ def hits_of(places, *, path="tea.md"):
     return [Hit(path, n * UNIT, (n + 1) * UNIT, 100.0 - at) for at, n in enumerate(places)]
 
 
-def plain_line(hits, text_of, tokens, cost):
+def plain_cutoff(hits, text_of, tokens, cost):
     """The same in the plainest way: the price of every prefix from scratch."""
     for count in range(1, len(hits) + 1):
         price, names = 0, set()
@@ -35,7 +43,7 @@ def plain_line(hits, text_of, tokens, cost):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_as_many_as_the_budget_has_room_for(seed):
-    """The line falls where the plain sum says, and the next sixteen are offered as well."""
+    """The cutoff is where the plain sum says, and the next sixteen are offered as well."""
     chance = random.Random(seed)
     hits = hits_of(chance.sample(range(100), 60))
     tokens = chance.randrange(20, 1_500)
@@ -43,39 +51,39 @@ def test_as_many_as_the_budget_has_room_for(seed):
     def text_of(hit):
         return PAGE.text(hit.start, hit.end)
 
-    line = water_line(hits, map(text_of, hits), tokens=tokens, cost=len)
-    above = plain_line(hits, text_of, tokens, len)
-    assert line.above == tuple(hits[:above])
-    assert line.below == tuple(hits[above : above + RUNNERS_UP])
+    cutoff = relevance_cutoff(hits, map(text_of, hits), tokens=tokens, cost=len)
+    shown = plain_cutoff(hits, text_of, tokens, len)
+    assert cutoff.shown == tuple(hits[:shown])
+    assert cutoff.next_in_line == tuple(hits[shown : shown + NEXT_IN_LINE])
 
 
-def test_the_best_is_always_above():
+def test_the_best_is_always_shown():
     """One hit that is dearer than the whole budget is offered all the same: it may be trimmed."""
-    line = water_line(hits_of([5]), ["x" * 99], tokens=1, cost=len)
-    assert len(line.above) == 1
+    cutoff = relevance_cutoff(hits_of([5]), ["x" * 99], tokens=1, cost=len)
+    assert len(cutoff.shown) == 1
 
 
 def test_touching_hits_become_one_window():
     """Neighbours are shown as one; so are those with so little between them that a gap would only be in the way."""
-    cuts = field_cuts(Line(tuple(hits_of([4, 3, 11, 5])), ()), {"tea.md": PAGE})
+    cuts = field_cuts(Cutoff(tuple(hits_of([4, 3, 11, 5])), ()), {"tea.md": PAGE})
     assert [(cut.span.start // UNIT, cut.span.end // UNIT) for cut in cuts] == [(3, 6), (11, 12)]
     assert [cut.score for cut in cuts] == [100.0, 98.0]
     near = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 10 + BRIDGED_BYTES, 50 + BRIDGED_BYTES, 1.0)]
-    assert len(field_cuts(Line(tuple(near), ()), {"tea.md": PAGE})) == 1
+    assert len(field_cuts(Cutoff(tuple(near), ()), {"tea.md": PAGE})) == 1
     apart = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 11 + BRIDGED_BYTES, 50 + BRIDGED_BYTES, 1.0)]
-    assert len(field_cuts(Line(tuple(apart), ()), {"tea.md": PAGE})) == 2
+    assert len(field_cuts(Cutoff(tuple(apart), ()), {"tea.md": PAGE})) == 2
 
 
-def test_what_is_just_below_stands_alone():
-    """A hit below the line is a window of its own, unless its bytes are shown already."""
-    cuts = field_cuts(Line(tuple(hits_of([3, 9])), tuple(hits_of([4, 20, 21]))), {"tea.md": PAGE})
+def test_what_is_next_in_line_stands_alone():
+    """A hit after the cutoff is a window of its own, unless its bytes are shown already."""
+    cuts = field_cuts(Cutoff(tuple(hits_of([3, 9])), tuple(hits_of([4, 20, 21]))), {"tea.md": PAGE})
     spans = [(cut.span.start // UNIT, cut.span.end // UNIT) for cut in cuts]
     assert spans == [(3, 4), (4, 5), (9, 10), (20, 21), (21, 22)]
 
 
 def test_a_position_stands_for_its_unit():
     """A hit without length shows the unit that it is in; an empty document shows nothing."""
-    (cut,) = field_cuts(Line((Hit("tea.md", 2 * UNIT + 3, score=1.0),), ()), {"tea.md": PAGE})
+    (cut,) = field_cuts(Cutoff((Hit("tea.md", 2 * UNIT + 3, score=1.0),), ()), {"tea.md": PAGE})
     assert (cut.span.start, cut.span.end) == (2 * UNIT, 3 * UNIT)
     empty = Document("e.md", "")
     assert inflate([Hit("e.md", 0, score=1.0)], [empty], sizing="field", budget=50)[0].text == ""
@@ -84,14 +92,14 @@ def test_a_position_stands_for_its_unit():
 def test_positions_in_one_unit_are_one_window():
     """However far apart they are in it: no byte is shown twice."""
     positions = (Hit("tea.md", 1, score=2.0), Hit("tea.md", UNIT - 2, score=1.0))
-    (cut,) = field_cuts(Line(positions, ()), {"tea.md": PAGE})
+    (cut,) = field_cuts(Cutoff(positions, ()), {"tea.md": PAGE})
     assert (cut.span.start, cut.span.end) == (0, UNIT)
 
 
 def test_edges_fall_between_characters():
     """A hit that begins inside a character shows it whole."""
     document = Document("a.md", "茶はいつ来たのか")
-    (cut,) = field_cuts(Line((Hit("a.md", 1, 4, 1.0),), ()), {"a.md": document})
+    (cut,) = field_cuts(Cutoff((Hit("a.md", 1, 4, 1.0),), ()), {"a.md": document})
     assert document.text(cut.span.start, cut.span.end) == "茶は"
 
 
@@ -107,8 +115,8 @@ def test_blank_lines_alone_are_no_window():
     """A blank unit between two that matter is shown with them, and never by itself."""
     page = Document("tea.md", "Tea.\n\n\nCoffee.\n")
     blank = Hit("tea.md", 5, 7, 1.0)
-    assert field_cuts(Line((blank,), (blank,)), {"tea.md": page}) == []
-    (cut,) = field_cuts(Line((blank, Hit("tea.md", 0, 5, 2.0)), ()), {"tea.md": page})
+    assert field_cuts(Cutoff((blank,), (blank,)), {"tea.md": page}) == []
+    (cut,) = field_cuts(Cutoff((blank, Hit("tea.md", 0, 5, 2.0)), ()), {"tea.md": page})
     assert (cut.span.start, cut.span.end) == (0, 7)
 
 
@@ -116,23 +124,23 @@ def test_a_heading_is_shown_with_what_it_stands_above():
     """A hit on a heading alone would say nothing: the next unit that is no heading comes with it."""
     text = "# Tea\n\n## Brewing\n\nFour minutes. Then wait.\n\n## End\n"
     page = Document("tea.md", text)
-    [cut] = field_cuts(Line((Hit("tea.md", 0, 7, 1.0),), ()), {"tea.md": page})
+    [cut] = field_cuts(Cutoff((Hit("tea.md", 0, 7, 1.0),), ()), {"tea.md": page})
     assert page.text(cut.span.start, cut.span.end).rstrip() == "# Tea\n\n## Brewing\n\nFour minutes."
-    [last] = field_cuts(Line((Hit("tea.md", text.index("## End"), len(text), 1.0),), ()), {"tea.md": page})
+    [last] = field_cuts(Cutoff((Hit("tea.md", text.index("## End"), len(text), 1.0),), ()), {"tea.md": page})
     assert page.text(last.span.start, last.span.end) == "## End\n"
 
 
 def test_headings_in_a_row_are_walked_once(monkeypatch):
     """Each of many headings leads to the same text below the last; the steps there are taken once, not by each hit."""
     steps = []
-    plain = waterline.below_heading
-    monkeypatch.setattr(waterline, "below_heading", lambda *given: steps.append(given) or plain(*given))
+    plain = cutoffs.below_heading
+    monkeypatch.setattr(cutoffs, "below_heading", lambda *given: steps.append(given) or plain(*given))
     taken = []
     for count in (50, 500):
         page = Document("needles.md", "# needle\n" * count + "\nThe text below.\n")
         hits = [Hit(page.path, 9 * n, 9 * n + 9, 1_000.0 - n) for n in range(count)]
         steps.clear()
-        (cut,) = field_cuts(Line(tuple(hits), ()), {page.path: page})
+        (cut,) = field_cuts(Cutoff(tuple(hits), ()), {page.path: page})
         assert (cut.span.start, len(cut.hits)) == (0, count)
         taken.append(len(steps))
     assert taken[1] <= 12 * taken[0]
@@ -147,9 +155,9 @@ def test_a_heading_leads_as_far_as_step_by_step(seed):
     units = page.outline.units.tolist()
     places = [chance.randrange(len(units) - 1) for _ in range(40)]
     hits = [Hit(page.path, units[at], units[at + 1], float(n)) for n, at in enumerate(places)]
-    spans = waterline.Spans(page)
+    spans = cutoffs.Spans(page)
     for hit in hits:
         end = hit.end
-        while (below := waterline.below_heading(page, hit.start, end)) > end:
+        while (below := cutoffs.below_heading(page, hit.start, end)) > end:
             end = below
         assert spans.of(hit) == (hit.start, end)

@@ -1,0 +1,391 @@
+"""From a question to a full context: search, inflate hits to windows, pack what just fits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from dataclasses import field as new
+from typing import TYPE_CHECKING
+
+from brimful.assembly.context import Context, Omitted
+from brimful.assembly.fill import FULL_PERCENT
+from brimful.assembly.formats import form_for
+from brimful.assembly.pack import Packer
+from brimful.budget import Budget
+from brimful.documents.documents import Document, Hit
+from brimful.outline.cuts import UNIT_LIMIT
+from brimful.search.columns import CorpusColumns
+from brimful.search.late import LateEncoder
+from brimful.search.pools import DIRECT_PERCENT, Pool, one_pool, parse_synonyms, pools_of, related_to
+from brimful.search.search import Found, ParsedQuestion, best_of, parse_question, with_matches
+from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
+from brimful.store.documents import WholeDocuments
+from brimful.text.tokens import TokenCounter, least_tokens
+from brimful.windows.cutoff import LARGE_TOKENS, NEXT_IN_LINE, SCRAP_BYTES, relevance_cutoff
+from brimful.windows.inflate import Inflation, WindowCache, inflate, inflate_pools
+from brimful.windows.policies import cap_for
+from brimful.windows.strategies import link
+from brimful.windows.window import Cluster, Window
+
+if TYPE_CHECKING:
+    from brimful.neural.rerankers import Reranker
+
+_DENSIFY_BREADTH = 4  # budgets' worth of text that condensing looks at
+_BYTES_PER_TOKEN = 8  # more than any text has on average, so that enough candidates are searched for
+_MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
+_MOST_STEP = 8  # at most this many times as many bytes are shared out at the next try
+_MOST_SCALE = 256  # and in all
+_LEAST_WINDOW_TOKENS = 4  # a header and a word cost more
+_EDGES = 16  # tokens: what a format may write in fewer than the text has
+_LEAST_STEP = 64  # one hit less for this many, so that the tries come to an end
+
+
+@dataclass(slots=True, eq=False)
+class ContextBuilder:
+    """Builds contexts for one question to one snapshot of a corpus."""
+
+    question: str
+    columns: CorpusColumns
+    documents: WholeDocuments
+    settings: AskSettings
+    field: FieldSettings
+    counter: TokenCounter
+    late: LateEncoder | None = None
+    reranker: Reranker | None = None
+    _window_cache: WindowCache = new(init=False, repr=False)
+    _packer: Packer = new(init=False, repr=False)
+    _results: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
+    _parsed: ParsedQuestion | None = new(init=False, repr=False, default=None)
+    _read_documents: dict[str, Document] = new(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        settings = {choice.name: getattr(self.settings, choice.name) for choice in fields(PackSettings)}
+        settings["prefer_recent"] = False  # the ranking has done so
+        self._window_cache = WindowCache(self.settings.windows)
+        form, cap = form_for(self.settings.format), cap_for(self.settings.sizing, self.settings.windows)
+        self._packer = Packer(self.counter, form, PackSettings(**settings), cap_bytes=cap)
+
+    def fullest(self, room: Budget) -> tuple[Context, Found]:
+        """Search, inflate, pack; with sizing `field`, the cutoff is where all better hits just fit."""
+        limit = self._wanted(room.available)
+        result = self._search_for(limit, room.available)
+        if result.is_unanswerable and not self.settings.anyway:
+            return self.packed((), room), result
+        if self.settings.sizing != "field":
+            return self._shared_out(result, limit, room)
+        cutoff = self._cutoff(result, room)
+        while cutoff == len(result.hits) == limit and not self.settings.top_k:  # all of it fits, and there may be more
+            limit *= 4
+            result = self._search_for(limit, room.available)
+            cutoff = self._cutoff(result, room)
+        if self.settings.fill == "relevant":
+            cutoff = min(cutoff, result.relevant)
+        windows = self._field_windows(result.hits, cutoff, room.available)
+        best = self.packed(windows, room)
+        without_heads = [window for window in windows if isinstance(window, Cluster) or window.hits]
+        if len(without_heads) < len(windows) and _count_shown(result.hits[:cutoff], best) < cutoff:
+            best = self.packed(without_heads, room)  # hits matter more than heads of functions
+        if cutoff == len(result.hits):
+            return best, result
+        with_next = self._field_windows(result.hits, cutoff, room.available, next_in_line=NEXT_IN_LINE)
+        if self.settings.fill == "brim" and not _is_full(best):
+            # The shown documents have no more to say: add the next hits, if they push out none of the better ones.
+            fuller = self.packed(with_next, room)
+            keeps_better = _count_shown(result.hits[:cutoff], fuller) >= _count_shown(result.hits[:cutoff], best)
+            if keeps_better and fuller.tokens > best.tokens:
+                return fuller, result
+        if self.settings.strategy == "adjacent" and self.settings.fill == "brim":
+            shown_ids = {window.id for window in windows if isinstance(window, Window)}
+            next_windows = [window for window in with_next if isinstance(window, Window) and window.id not in shown_ids]
+            best = self._fill_up(best, [window for window in windows if isinstance(window, Window)], next_windows, room)
+        return _with_omitted(best, with_next), result
+
+    def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
+        """The windows of a larger budget, including those that do not fit."""
+        tokens = room.available * (_DENSIFY_BREADTH if self.settings.sizing == "field" else 1)
+        result = self._search_for(self._wanted(tokens), tokens)
+        if self.settings.sizing != "field":
+            return self._linked(self._inflated(self._pools(result, tokens), tokens, tokens).windows)
+        return self._field_windows(result.hits, self._estimate(result.hits, tokens), tokens)
+
+    def packed(self, windows: Sequence[Window | Cluster], room: Budget) -> Context:
+        """The context of the windows that fit."""
+        return self._packer.pack(windows, room)
+
+    def _wanted(self, tokens: int) -> int:
+        """The number of units to search for, so that they surely fill the budget."""
+        return self.settings.top_k or max(tokens * _BYTES_PER_TOKEN // self.columns.unit_size, 64)
+
+    def _search_for(self, limit: int, tokens: int) -> Found:
+        """The result of a search, remembered for further budgets with an equal limit."""
+        # Where a unit may be longer than the budget, it is cut around the words.
+        key = (limit, tokens <= UNIT_LIMIT)
+        if key not in self._results:
+            result = self.search(limit)
+            self._results[key] = with_matches(self.columns, result) if key[1] else result
+        return self._results[key]
+
+    def search(self, limit: int) -> Found:
+        """The best units for a context; the question is parsed once, whatever the limit."""
+        if self._parsed is None:
+            self._parsed = self._parse()
+        return best_of(self._parsed, limit=limit)
+
+    def _parse(self) -> ParsedQuestion:
+        chosen = self.settings
+        return parse_question(
+            self.columns,
+            self.question,
+            settings=self.field if chosen.priors else replace(self.field, priors=False),
+            repair=chosen.repair,
+            recent_days=chosen.recent_half_life_days if chosen.prefer_recent else None,
+            operators=chosen.operators,
+            filters=chosen.filters,
+            late=self.late,
+            reranker=self.reranker,
+        )
+
+    def _cutoff(self, result: Found, room: Budget) -> int:
+        """The number of best hits that fit together, headers, edges and seams included.
+
+        Costs are exact only once windows are packed, so an estimate is tried and corrected by its error.
+        """
+        fits, too_many = 0, len(result.hits) + 1
+        # Expanding windows to complete passages costs more than their hits.
+        share = (self.settings.windows or WindowSettings()).whole_share
+        available = room.available
+        cutoff = self._estimate(result.hits, available * 100 // (100 + share))
+        for _ in range(_MOST_TRIES):
+            if not fits < cutoff < too_many:
+                break
+            cost = self._packer.cost(self._field_windows(result.hits, cutoff, available))
+            price = max(cost // cutoff, 1)
+            if cost <= available:
+                fits = cutoff
+                if (available - cost) * 100 < available:
+                    break
+                cutoff = min(cutoff + max((available - cost) // price, 1), too_many - 1)
+            else:
+                too_many = cutoff
+                step = max(-(-(cost - available) // price), cutoff // _LEAST_STEP, 1)
+                cutoff = max(cutoff - step, fits + 1)
+        return fits or min(1, len(result.hits))
+
+    def _estimate(self, hits: Sequence[Hit], tokens: int) -> int:
+        """About how many hits the budget has room for, so that no further documents are read."""
+        texts = self.documents.texts(self.columns.snapshot, hits, known=self._read_documents)
+        return len(relevance_cutoff(hits, texts, tokens=tokens, cost=self.counter.count).shown) if hits else 0
+
+    def _field_windows(
+        self, hits: Sequence[Hit], cutoff: int, tokens: int, *, next_in_line: int = 0
+    ) -> Sequence[Window | Cluster]:
+        """Windows of the hits before the cutoff, and one for each of the `next_in_line` hits after it."""
+        documents: Mapping[str, Document] = self._read_documents
+        if not self._window_cache.paths(hits, min(cutoff + next_in_line, len(hits))) <= documents.keys():
+            documents = self._documents_of(hits[: cutoff + next_in_line], tokens)
+        least_bytes = SCRAP_BYTES if tokens >= LARGE_TOKENS else 0
+        return self._linked(
+            self._window_cache.windows(hits, cutoff, documents, next_in_line=next_in_line, least_bytes=least_bytes)
+        )
+
+    def _shared_out(self, result: Found, limit: int, room: Budget) -> tuple[Context, Found]:
+        """The context of a sizing that shares the budget out among hits; what is saved is given to more hits.
+
+        A policy counts in bytes, before windows merge and end with their documents. So sizes are worked out for more
+        or fewer bytes until the written context fills the budget.
+        """
+        brims = self.settings.fill == "brim"
+        while True:
+            pools = self._pools(result, room.available)
+            inflation = self._fullest_inflation(pools, room, squeezed_only=not brims)
+            is_short = self._packer.cost(inflation.windows) * 100 < room.available * FULL_PERCENT
+            may_be_more = len(result.hits) == limit and not self.settings.top_k
+            if not (brims and is_short and not inflation.dropped and may_be_more):
+                break
+            limit *= 4  # every hit is shown
+            result = self._search_for(limit, room.available)
+        shown_places = {(hit.path, hit.start) for window in inflation.windows for hit in window.hits}
+        pool_hits = (hit for pool in pools for hit in pool.hits)
+        all_hits = result.hits if brims else ()
+        unshown = [hit for hit in dict.fromkeys((*pool_hits, *all_hits)) if (hit.path, hit.start) not in shown_places]
+        singles = self._singles(sorted(unshown, key=lambda hit: hit.order), inflation.windows, room.available)
+        is_related = {(hit.path, hit.start) for pool in pools if pool.is_related for hit in pool.hits}
+        windows, refused = self._accepted(singles, inflation.windows, room.available, is_related)
+        best = self.packed(self._linked(windows), room)
+        hits = [hit for window in windows for hit in window.hits]
+        for window in refused if brims else ():  # a part of the next one may still fit
+            if _is_full(best):
+                break
+            fuller = self.packed(self._linked([*windows, window]), room)
+            if fuller.tokens > best.tokens and _count_shown(hits, fuller) >= _count_shown(hits, best):
+                best = fuller
+                windows = [*windows, window]
+        best = self._fill_up(best, windows, singles, room)
+        if brims and not (_is_full(best) or self.settings.top_k):  # a short hit further down may fit where these do not
+            further = self._search_for(_MOST_STEP * limit, room.available).hits[limit:]
+            best = self._fill_up(best, windows, self._singles(further, best.windows, room.available), room)
+        return _with_omitted(best, singles), result
+
+    def _fill_up(self, best: Context, windows: Sequence[Window], candidates: Sequence[Window], room: Budget) -> Context:
+        """The context with further windows that fit, best first, without losing any that is shown."""
+        tries, available, shown_windows = 0, room.available, best.windows
+        for window in candidates:
+            spare = available - best.tokens
+            if tries == NEXT_IN_LINE or spare < _LEAST_WINDOW_TOKENS:
+                break
+            same_document = (each for each in shown_windows if each.path == window.path)
+            if (
+                _touches(window, same_document)
+                or self._is_far_over(window, spare)
+                or self._packer.cost([window]) > spare
+            ):
+                continue
+            tries += 1
+            wider = [*windows, window]
+            fuller = self.packed(self._linked(wider), room)
+            hits = [hit for each in wider for hit in each.hits]
+            if _count_shown(hits, fuller) > _count_shown(hits, best):
+                best, windows, shown_windows = fuller, wider, fuller.windows
+        return best
+
+    def _is_far_over(self, window: Window, spare: int) -> bool:
+        """Whether the window's text alone costs far more than the spare tokens."""
+        return least_tokens(self.counter, window.text) > 2 * spare + _EDGES
+
+    def _accepted(
+        self,
+        candidates: Sequence[Window],
+        windows: Sequence[Window],
+        available: int,
+        related: Collection[tuple[str, int]],
+    ) -> tuple[list[Window], list[Window]]:
+        """The windows with the candidates that still fit, and the best candidates that do not.
+
+        The best come first, alternating between direct and related windows so that each kind gets its share.
+        """
+
+        def is_related(window: Window) -> bool:
+            return any((hit.path, hit.start) in related for hit in window.hits)
+
+        waiting = {side: [other for other in candidates if is_related(other) == side] for side in (False, True)}
+        sizes = {side: sum(len(other.span) for other in windows if is_related(other) == side) for side in (False, True)}
+        accepted, refused = list(windows), list[Window]()
+        while len(refused) < NEXT_IN_LINE and any(waiting.values()):
+            wants = sizes[True] * DIRECT_PERCENT < sizes[False] * (100 - DIRECT_PERCENT)
+            side = wants if waiting[wants] else not wants
+            window = waiting[side].pop(0)
+            if self._packer.cost([*accepted, window]) <= available:
+                accepted.append(window)
+                sizes[side] += len(window.span)
+            else:
+                refused.append(window)
+        shortest = sorted((*waiting[False], *waiting[True]), key=lambda other: (len(other.span), other.order))
+        return accepted, [*refused, *shortest[:NEXT_IN_LINE]]
+
+    def _fullest_inflation(self, pools: Sequence[Pool], room: Budget, *, squeezed_only: bool) -> Inflation:
+        """The windows that cost about the whole budget; with `squeezed_only`, no more than all hits need."""
+        tokens = room.available
+        fits, over = 0, 0
+        best: Inflation | None = None
+        for _ in range(_MOST_TRIES):
+            inflation = self._inflated(pools, tokens, room.available)
+            cost = self._packer.cost(inflation.windows)
+            if cost <= room.available:
+                if best is None or tokens > fits:
+                    fits, best = tokens, inflation
+                is_full = cost * 100 >= room.available * FULL_PERCENT
+                if is_full or not pools or (squeezed_only and not inflation.dropped):
+                    break
+                tokens = min(tokens * room.available // max(cost, 1) + 1, tokens * _MOST_STEP)
+                tokens = (fits + over) // 2 if over and tokens >= over else tokens
+            else:
+                over = tokens
+                tokens = max(tokens * room.available // cost, fits + 1)
+            if tokens in (fits, over) or tokens > room.available * _MOST_SCALE:
+                break
+        return best if best is not None else inflation
+
+    def _pools(self, result: Found, tokens: int) -> list[Pool]:
+        """The shares of a budget for direct and related words (ruling 13)."""
+        hits = result.hits[: result.relevant] if self.settings.fill == "relevant" else result.hits
+        if not self.settings.related:  # the best hits come first, whichever words they have
+            return one_pool(self.columns, result, tokens=tokens, hits=hits)
+        synonyms = parse_synonyms("\n".join(self.settings.synonyms).encode())
+        related = related_to(self.columns, result, synonyms=synonyms)
+        return pools_of(self.columns, result, tokens=tokens, related=related, hits=hits)
+
+    def _inflated(self, pools: Sequence[Pool], tokens: int, available: int) -> Inflation:
+        """The windows of all pools if `tokens` are shared out instead of those available."""
+        hits = [hit for pool in pools for hit in pool.hits]
+        shares = [(pool.hits, max(pool.tokens * tokens // available, 1)) for pool in pools]
+        documents = self._documents_of(hits, available)
+        if not shares:
+            return inflate((), documents, budget=available, sizing=self.settings.sizing)
+        return inflate_pools(
+            shares, documents, sizing=self.settings.sizing, tokens=available, settings=self.settings.windows
+        )
+
+    def _singles(self, hits: Sequence[Hit], shown_windows: Sequence[Window], tokens: int) -> list[Window]:
+        """A window for each hit that no window shows already."""
+        spans: dict[str, list[Window]] = {}
+        for window in shown_windows:
+            spans.setdefault(window.path, []).append(window)
+        apart = [
+            hit
+            for hit in hits
+            if not any(other.start < hit.end and hit.start < other.end for other in spans.get(hit.path, ()))
+        ]
+        documents = self._documents_of(apart, tokens)
+        windows = self._window_cache.windows(apart, 0, documents, next_in_line=len(apart))
+        return [replace(window, sequence=_place(window, spans.get(window.path, ()))) for window in windows]
+
+    def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:
+        strategy = self.settings.strategy
+        return windows if strategy == "adjacent" else link(windows, strategy)
+
+    def _documents_of(self, hits: Sequence[Hit], tokens: int) -> dict[str, Document]:
+        return self.documents.around(
+            self.columns.snapshot,
+            hits,
+            budget_bytes=tokens * _BYTES_PER_TOKEN,
+            known=self._read_documents,
+        )
+
+
+def _place(window: Window, shown_windows: Sequence[Window]) -> int:
+    """The sequence number of a window: that of the last shown one before it."""
+    return max((other.sequence for other in shown_windows if other.start <= window.start), default=0)
+
+
+def _is_full(context: Context) -> bool:
+    return context.tokens * 100 >= context.budget.available * FULL_PERCENT
+
+
+def _count_shown(hits: Sequence[Hit], context: Context) -> int:
+    """The number of hits that are shown completely."""
+    ranges: dict[str, list[tuple[int, int]]] = {}
+    for window in context.windows:
+        ranges.setdefault(window.path, []).append((window.start, window.end))
+    return sum(any(start <= hit.start and hit.end <= end for start, end in ranges.get(hit.path, ())) for hit in hits)
+
+
+def _with_omitted(context: Context, windows: Sequence[Window | Cluster]) -> Context:
+    """The context with the windows next in line among its omissions."""
+    named_ids = {item.window.id for item in context.omitted}
+    shown_by_path: dict[str, list[Window]] = {}
+    for item in context.windows:
+        shown_by_path.setdefault(item.path, []).append(item)
+    singles = [item for item in windows if isinstance(item, Window)]
+    unnamed = [
+        item for item in singles if item.id not in named_ids and not _is_in(item, shown_by_path.get(item.path, ()))
+    ]
+    named = (Omitted(item, "budget") for item in sorted(unnamed, key=lambda window: window.order))
+    return replace(context, omitted=(*context.omitted, *named))
+
+
+def _touches(window: Window, shown_windows: Iterable[Window]) -> bool:
+    return any(other.start < window.end and window.start < other.end for other in shown_windows)
+
+
+def _is_in(window: Window, shown_windows: Iterable[Window]) -> bool:
+    return any(other.start <= window.start and window.end <= other.end for other in shown_windows)
