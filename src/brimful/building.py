@@ -173,7 +173,7 @@ class ContextBuilder:
 
     def _estimate(self, hits: Sequence[Hit], tokens: int) -> int:
         """About how many hits the budget has room for, so that no further documents are read."""
-        texts = self.documents.texts(self.columns.snapshot, hits, known=self._read_documents)
+        texts = self.documents.texts(self.columns.snapshot, hits, loaded=self._read_documents)
         return len(relevance_cutoff(hits, texts, tokens=tokens, cost=self.counter.count).shown) if hits else 0
 
     def _field_windows(
@@ -348,7 +348,7 @@ class ContextBuilder:
             self.columns.snapshot,
             hits,
             budget_bytes=tokens * _BYTES_PER_TOKEN,
-            known=self._read_documents,
+            loaded=self._read_documents,
         )
 
 

@@ -35,7 +35,7 @@ from brimful.errors import (
     install,
 )
 from brimful.neural.embedders import Embedder, identity_of
-from brimful.receipts.notation import read_as
+from brimful.receipts.notation import read_value
 from brimful.receipts.receipt import CitedWindow, Receipt, hash_of, make_receipt
 from brimful.search.columns import CorpusColumns
 from brimful.search.late import LateEncoder
@@ -155,7 +155,7 @@ class Corpus:
         if self.snapshot.row(path) is None:
             close = did_you_mean(close_paths(path, self.columns.documents.paths))
             raise DocumentError(f"{path!r:.200} is not in the store; {close}paths are as they are cited")
-        return self._documents.one(self.snapshot, path, as_stored=False)
+        return self._documents.document(self.snapshot, path, as_stored=False)
 
     def documents(self, path: str | Sequence[str] = (), *, lines: bool = False) -> tuple[Listed, ...]:
         """The stored documents by path; `path` is a part of paths or a pattern, or several of them.
@@ -422,8 +422,8 @@ class Corpus:
         ask, field = receipt.settings.get("ask"), receipt.settings.get("field")
         if not isinstance(ask, Mapping) or not isinstance(field, Mapping):
             raise FormatError("settings: this receipt was not made by an engine; assemble the context again by hand")
-        settings = read_as(AskSettings, ask, where="settings.ask")
-        weights = read_as(FieldSettings, field, where="settings.field")
+        settings = read_value(AskSettings, ask, where="settings.ask")
+        weights = read_value(FieldSettings, field, where="settings.field")
         self._check_comparable(receipt)
         return Ask(receipt.question, receipt.budget, settings, weights)
 

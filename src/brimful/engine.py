@@ -92,7 +92,7 @@ class Engine:
         self._writer = threading.RLock()  # one thread changes the corpus at a time
         self._models = Models(self._store, place=self.path, embedder=embedder, reranker=reranker)
         self._documents = WholeDocuments()
-        self._contexts = ContextCache(KEPT_CONTEXT_BYTES, most=KEPT_CONTEXTS)
+        self._contexts = ContextCache(KEPT_CONTEXT_BYTES, max_entries=KEPT_CONTEXTS)
         self._pool = SnapshotPool(place=self.path, store=self._store, open_corpus=self._corpus_of)
         self._memory: Memory | None = None
         self._memory_lock = threading.Lock()

@@ -103,7 +103,7 @@ _weight = partial(choice, low=0, high=1_000)
 
 @dataclass(frozen=True, slots=True)
 class FieldSettings:
-    """What counts how much in the relevance field; measured on the evaluation sets, one default for all."""
+    """Weights of the signals that score units; the defaults were measured on the evaluation sets."""
 
     unit: float = _weight(1.0, "A word in the unit itself.")
     near: float = _weight(1.0, "A word in its near surroundings.")
@@ -223,7 +223,7 @@ _narrows = partial(choice, common=True, searches=True, is_set=False)
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which documents may answer; a single text stands for a tuple of one.
+    """Which documents may answer; a single text is taken as a tuple of one.
 
     >>> Filters(path="docs/", without=["draft"])
     Filters(path=('docs/',), not_path=(), kind=(), after=None, before=None, phrase=(), without=('draft',))
@@ -246,13 +246,13 @@ class Filters:
 
 
 _SEVERAL = ("path", "not_path", "kind", "phrase", "without")
-FILTER_NAMES: tuple[str, ...] = tuple(each.name for each in fields(Filters))
+FILTER_NAMES: tuple[str, ...] = tuple(item.name for item in fields(Filters))
 
 
 def _texts(name: str, value: object) -> tuple[str, ...]:
     """One text or several, none of them empty."""
     several = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else None
-    if several is None or not all(isinstance(each, str) and each.strip() for each in several):
+    if several is None or not all(isinstance(item, str) and item.strip() for item in several):
         raise SettingError(f"{name} is {value!r}; it is a text, or several, and none of them empty")
     return several
 
@@ -439,8 +439,8 @@ def _budget(chosen: Mapping[str, Any]) -> Budget:
 def pairs(text: str) -> dict[str, object]:
     """`name=value; name=value` as a dictionary; a name that comes again adds to a list."""
     values: dict[str, object] = {}
-    for part in filter(None, (each.strip() for each in text.split(";"))):
-        name, sign, value = (each.strip() for each in part.partition("="))
+    for part in filter(None, (item.strip() for item in text.split(";"))):
+        name, sign, value = (item.strip() for item in part.partition("="))
         if not sign:
             raise SettingError(f"{part!r:.60} has no value; write name=value, and a semicolon before the next one")
         first = values.get(name)

@@ -109,7 +109,7 @@ class SnapshotPool:
         """Once nobody uses a snapshot: let the newest rest, close any other."""
         if not counted.users:
             if counted is self._newest:
-                self._store.rest(counted.corpus.snapshot)
+                self._store.pause(counted.corpus.snapshot)
             else:
                 counted.corpus.snapshot.close()
 

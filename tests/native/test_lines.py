@@ -98,7 +98,7 @@ def test_gathered_cuts_are_those_of_numpy(cuts, aim, forced):
 
 def test_a_text_without_newlines_behind_it_is_refused():
     """No kernel looks ahead of its text."""
-    with pytest.raises(ValueError, match="newlines behind it"):
+    with pytest.raises(ValueError, match="newlines after it"):
         kernels.find_lines(b"tea", bytes(256), reach=9)
 
 

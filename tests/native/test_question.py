@@ -94,7 +94,7 @@ class Corpus:
             named={last: blocks},
             documents=np.zeros(DOCUMENTS),
             document=1.0,
-            most=len(self.block_firsts),
+            limit=len(self.block_firsts),
             of_records=0,
             allowed=None,
             reach=draw(st.integers(0, 2)),
@@ -123,7 +123,7 @@ def test_units_are_chosen_as_by_sorting_all_blocks(corpus, data):
         data.draw(st.sampled_from([0, 2, 4])),
         data.draw(st.integers(0, 3)),
     )
-    given_all = {"documents": values, "document": 1.5, "most": most, "allowed": allowed}
+    given_all = {"documents": values, "document": 1.5, "allowed": allowed}
     blocks = oracle.blocks(
         ordered,
         words,
@@ -132,6 +132,7 @@ def test_units_are_chosen_as_by_sorting_all_blocks(corpus, data):
         corpus.block_rows,
         corpus.block_offsets,
         share=share,
+        most=most,
         records=corpus.records,
         **given_all,
     )
@@ -139,7 +140,7 @@ def test_units_are_chosen_as_by_sorting_all_blocks(corpus, data):
     units = corpus.grid.between(corpus.block_firsts[blocks], behind[blocks + 1] - 1, reach=reach)
     firsts = np.cumsum([0, *map(len, corpus.starts)])
     for _ in range(2):
-        chosen = asked.choose(ordered, named=named, of_records=share, reach=reach, **given_all)
+        chosen = asked.choose(ordered, named=named, limit=most, of_records=share, reach=reach, **given_all)
         assert chosen.units.tolist() == units.tolist()
         assert [each.tolist() for each in chosen.placed] == [column.tolist() for column in corpus.grid.placed(units)]
         assert chosen.bounds == units.searchsorted(firsts).tolist()
@@ -170,8 +171,8 @@ def test_words_are_counted_in_units_as_by_a_sorted_lookup(corpus, data):
                 for anywhere, wanted in defining.items():
                     wanted.extend(_defining(at, word, number, tree, chosen, anywhere=anywhere))
             assert counted.counts[at].tolist() == counts.tolist()
-            assert counted.told[at].tolist() == told.tolist()
-            assert counted.has[at].tolist() == (counts > 0).tolist()
+            assert counted.from_headings[at].tolist() == told.tolist()
+            assert counted.present[at].tolist() == (counts > 0).tolist()
         for anywhere, wanted in defining.items():
             found = counted.defining([True] * len(words), [anywhere] * len(words))
             assert sorted(map(tuple, found.T.tolist())) == sorted(wanted)
@@ -213,7 +214,15 @@ def test_units_are_weighed_to_the_last_bit(corpus, data, k1, b, unit_bytes):
     )
     own, near = (
         oracle.scale(
-            counted.counts, counted.told, runs, ends - starts, worth, reach=reach, unit_bytes=unit_bytes, k1=k1, b=b
+            counted.counts,
+            counted.from_headings,
+            runs,
+            ends - starts,
+            worth,
+            reach=reach,
+            unit_bytes=unit_bytes,
+            k1=k1,
+            b=b,
         )
         for worth, reach in zip(worths, reaches, strict=False)
     )
@@ -223,7 +232,7 @@ def test_units_are_weighed_to_the_last_bit(corpus, data, k1, b, unit_bytes):
     for made, wanted in zip(found, (own, near, lexical), strict=False):
         assert made.tolist() == wanted.tolist()
     covered = np.zeros(len(rows))
-    for worth, count, told in zip(worths[2], counted.counts, counted.told, strict=True):
+    for worth, count, told in zip(worths[2], counted.counts, counted.from_headings, strict=True):
         covered += worth * (oracle.around(count, *runs, reaches[1]) + told > 0)
     assert found.covered == float(covered.max(initial=0.0))
     ranks = np.rint(lexical * 1_000_000).astype(np.int64)
@@ -256,7 +265,7 @@ def test_what_does_not_belong_together_is_refused():
         with pytest.raises(ValueError, match="segment"):
             AskedWords(corpus, [[group]], [at])
     asked = AskedWords(corpus, [[(1, column)]], [at])
-    right = {"documents": np.zeros(3), "most": 1, "allowed": None, "reach": 0, "named": {}}
+    right = {"documents": np.zeros(3), "limit": 1, "allowed": None, "reach": 0, "named": {}}
     right |= {"document": 1.0, "of_records": 0}
     chosen = asked.choose([(0, 1.0)], **right)
     with pytest.raises(ValueError, match="segment"):

@@ -97,7 +97,7 @@ def test_words_that_may_be_alike_are_those_of_signatures_and_edits(words, word, 
     assert [(letters[start:end].decode(), distance) for start, end, distance in found] == wanted
     for other in {*words, word}:
         if other.isascii():
-            assert made.has(other.encode()) == (other in words)
+            assert made.contains(other.encode()) == (other in words)
 
 
 def test_words_without_their_letters_are_refused():

@@ -130,9 +130,9 @@ def resealed(shape):
 
 def unchecked(shape):
     """The receipt of a shape, its id as it is."""
-    from brimful.receipts.notation import read_as
+    from brimful.receipts.notation import read_value
 
-    return read_as(Receipt, shape, where="")
+    return read_value(Receipt, shape, where="")
 
 
 def rewritten(receipt):

@@ -196,7 +196,7 @@ def test_any_lie_is_an_answer_or_an_error_of_ours(tmp_path, seed):
     for number in range(_AT_ONCE):
         key, data = moment.choice(by_kind[kinds[number % len(kinds)]])
         try:
-            lie = columns.compressed(bent(columns.unpacked(data, most=1 << 30), moment))
+            lie = columns.compressed(bent(columns.unpacked(data, limit_bytes=1 << 30), moment))
         except CorruptError:  # postings and cuts are packed otherwise
             lie = bent(data, moment)
         for use in (asked, written, compacted, verify):

@@ -165,7 +165,7 @@ class _Update:
         """Commit a batch, without files whose names texts have got meanwhile."""
         try:
             if prepared.rows:
-                self.store.write(prepared, own=self.naming.shared)
+                self.store.write(prepared, own_prefixes=self.naming.shared)
         except TakenError as error:
             pairs = list(zip(batch, results, strict=True))
             free = [file for file, result in pairs if error.paths.isdisjoint(result.paths)]

@@ -48,7 +48,7 @@ def claim(store: Store, root: Root, label: str | None) -> Naming:
     used = {folder for root_prefix in shared if root_prefix != prefix and is_folder(folder := roots.get(root_prefix))}
     if used and label is None:  # another glob of this folder
         folders = [Named(folder) for folder in sorted(used)]
-    folder = store.claim_folder(prefix, folders, own=shared)
+    folder = store.claim_folder(prefix, folders, own_prefixes=shared)
     if folder is None:
         raise DocumentError(
             f"{folders[0].folder + folders[0].file!r:.200} names other documents already; "

@@ -132,12 +132,12 @@ def pointers(*arrays: _Array) -> list[Pointer]:
 def struct(kind: str, **fields: Field) -> Pointer:
     """A struct of `kernels.h`; arrays that its fields point to stay in memory while it does. None is NULL."""
     types = kernels().types
-    kept = {
+    values = {
         name: pointer(value) if isinstance(value, np.ndarray) else value
         for name, value in fields.items()
         if value is not None
     }
-    return types.gc(types.new(f"{kind} *", kept), lambda _: kept.clear())
+    return types.gc(types.new(f"{kind} *", values), lambda _: values.clear())
 
 
 def null() -> Pointer:

@@ -49,7 +49,7 @@ class Layers:
 
 
 class Encoder:
-    """A BERT model whose weights were rounded to bytes and laid out for this processor.
+    """A BERT model whose weights were rounded to bytes and arranged for this processor.
 
     `tensor` gives the numbers of a name: `encoder.layer.0.output.dense.bias`, …; `words` gives rows of the table of
     words, of which there are `vocabulary`.
@@ -101,8 +101,8 @@ class Encoder:
         _expect(words, (len(numbers), self.width), "word_embeddings")
         order, vector = np.arange(len(numbers), dtype=np.int32), np.empty(self.width, np.float32)
         room = self._room(len(numbers))
-        given = (pointer(words), pointer(order), len(order), pointer(room), pointer(vector))
-        if not library().read_tokens(self._model, *given):
+        arguments = (pointer(words), pointer(order), len(order), pointer(room), pointer(vector))
+        if not library().read_tokens(self._model, *arguments):
             raise ValueError("a number of the model is not finite")
         return vector
 
@@ -118,8 +118,8 @@ class Encoder:
         """The numbers of the model that a kernel needs."""
         reach = min(isqrt(_MOST_SCORE // (self.width // self._layers.heads)), _MOST_REACH)
         sizes = {"layers": self._layers.count, "width": self.width, "heads": self._layers.heads, "inner": self.inner}
-        rest = {"is_first": self._layers.is_first, "path": self._path, "epsilon": self._epsilon}
-        return {**sizes, "reach": reach, **rest}
+        options = {"is_first": self._layers.is_first, "path": self._path, "epsilon": self._epsilon}
+        return {**sizes, "reach": reach, **options}
 
     def _check(self) -> None:
         heads, width = self._layers.heads, self.width
@@ -146,21 +146,21 @@ class Encoder:
             self._keep_norm(tensor, name + norm)
 
     def _keep_linear(self, weights: Floats, bias: Floats, *, parts: int) -> None:
-        """Weights in panels, those of each head by themselves."""
+        """Keep weights in panels, one group for each head, and their bias."""
         size, together = len(weights) // parts, _NEIGHBOURS[self._path]
         columns, rows = _in(size, _COLUMNS), _in(weights.shape[1], together)
         packed = np.zeros((parts, columns * rows), np.int8 if PATHS[self._path] == "vnni" else np.int16)
         starts, scales = np.zeros((parts, columns), np.int32), np.zeros((parts, columns), np.float32)
         weights = np.ascontiguousarray(weights)
         for part in range(parts):
-            given = weights[part * size : (part + 1) * size]
+            rows_of_part = weights[part * size : (part + 1) * size]
             places = (pointer(packed[part]), pointer(scales[part]), pointer(starts[part]))
-            if not library().pack_weights(pointer(given), size, weights.shape[1], self._path, *places):
+            if not library().pack_weights(pointer(rows_of_part), size, weights.shape[1], self._path, *places):
                 raise ValueError(_UNFIT)
         spread = np.zeros((parts, columns), np.float32)
         spread[:, :size] = bias.reshape(parts, size)
-        for kept in (packed, starts, scales, spread):
-            self._keep(kept)
+        for numbers in (packed, starts, scales, spread):
+            self._keep(numbers)
 
     def _keep_norm(self, tensor: Callable[[str], Floats], name: str) -> None:
         for part in ("weight", "bias"):
@@ -170,10 +170,10 @@ class Encoder:
 
 
 def _table(tensor: Callable[[str], Floats], name: str) -> Floats:
-    found = np.ascontiguousarray(tensor(f"embeddings.{name}_embeddings.weight"), np.float32)
-    if found.ndim != 2 or not found.size:
-        raise ValueError(f"the table of {name} embeddings has the shape {found.shape}")
-    return found
+    table = np.ascontiguousarray(tensor(f"embeddings.{name}_embeddings.weight"), np.float32)
+    if table.ndim != 2 or not table.size:
+        raise ValueError(f"the table of {name} embeddings has the shape {table.shape}")
+    return table
 
 
 def _expect(numbers: Floats, shape: tuple[int, ...], name: str) -> None:
@@ -184,10 +184,10 @@ def _expect(numbers: Floats, shape: tuple[int, ...], name: str) -> None:
 
 
 def _padded(numbers: Floats) -> Floats:
-    found = np.zeros(_in(len(numbers), _COLUMNS), np.float32)
-    found[: len(numbers)] = numbers
-    return found
+    padded = np.zeros(_in(len(numbers), _COLUMNS), np.float32)
+    padded[: len(numbers)] = numbers
+    return padded
 
 
-def _in(count: int, whole: int) -> int:
-    return -(-count // whole) * whole
+def _in(count: int, unit: int) -> int:
+    return -(-count // unit) * unit

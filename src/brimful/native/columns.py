@@ -37,8 +37,8 @@ def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, N
     # No difference is larger than the largest number.
     widest = -(-max(int(columns.max(initial=0)).bit_length(), 1) // _BITS)
     packed = np.empty(widest * len(columns), np.uint8)
-    given = (*pointers(columns, offsets), len(ends) - 1, *pointers(ends[1:], packed))
-    size = library().pack_columns(*given)
+    arguments = (*pointers(columns, offsets), len(ends) - 1, *pointers(ends[1:], packed))
+    size = library().pack_columns(*arguments)
     if size < 0:
         raise ValueError("the numbers of a column must ascend, from 0 on")
     return packed[:size].tobytes(), ends
@@ -55,7 +55,7 @@ def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers
 class Columns:
     """Columns of places or rows, one for each segment, as a kernel takes them (`struct`).
 
-    `sizes` counts the numbers of each column, `total` those of all columns. A place on the axis of a segment takes four
+    `sizes` counts the numbers of each column, `total` the numbers of all. A place on the axis of a segment takes four
     bytes: indexing has no more for it, and merging makes no longer axis.
     """
 
@@ -89,7 +89,7 @@ class Columns:
 
 
 class OpenPages:
-    """Pages of several segments, of which each would have the same names; a segment may have none.
+    """Pages of several segments, which would hold equal names; a segment may have none.
 
     A page has its sorted names, with a newline before the first and after each; the size of the column of each; and the
     packed columns.
@@ -118,10 +118,10 @@ class OpenPages:
 
     def of(self, name: bytes) -> Columns:
         """The column of a name in each page."""
-        before, counts, total = self._find(name)
+        skipped, counts, total = self._find(name)
         values = np.empty(total, np.int32)
-        made = library().unpack_in_pages(self.struct, self._count, *pointers(before, counts, values))
-        if made != total:
+        count = library().unpack_in_pages(self.struct, self._count, *pointers(skipped, counts, values))
+        if count != total:
             raise CorruptError(_SAYS_MORE)
         return Columns.cut(values, counts)
 
@@ -139,19 +139,19 @@ class OpenPages:
 
         Names with other signs than letters are left out, unless they have an apostrophe or letters beyond ASCII.
         """
-        least, most = letters - longer, letters + longer
-        names = [name for name in self.beginning(prefix) if len(name) >= least]
-        plain = [name for name in names if name.isalpha() and len(name) <= most]
-        others = [name for name in names if len(name) <= 4 * most and (b"'" in name or not name.isascii())]
-        return plain + others
+        shortest, longest = letters - longer, letters + longer
+        names = [name for name in self.beginning(prefix) if len(name) >= shortest]
+        plain = [name for name in names if name.isalpha() and len(name) <= longest]
+        mixed = [name for name in names if len(name) <= 4 * longest and (b"'" in name or not name.isascii())]
+        return plain + mixed
 
     def _find(self, name: bytes) -> tuple[Numbers, Numbers, int]:
         """Of each page the numbers before the column of a name, and its size; and the sum of these sizes."""
-        before, counts = np.empty((2, self._count), np.int64)
-        total = library().find_in_pages(self.struct, self._count, name, len(name), pointer(before), pointer(counts))
+        skipped, counts = np.empty((2, self._count), np.int64)
+        total = library().find_in_pages(self.struct, self._count, name, len(name), pointer(skipped), pointer(counts))
         if total < 0:
             raise CorruptError(_SAYS_MORE)
-        return before, counts, total
+        return skipped, counts, total
 
 
 class PackedPage:
@@ -171,10 +171,11 @@ class PackedPage:
             raise ValueError("the parts of a page must lie inside of it")
         self.names, self.nbytes = names, len(names) + len(content)
         of_bytes = kernels().types.from_buffer
-        at = of_bytes("uint8_t[]", content)
+        start = of_bytes("uint8_t[]", content)
         self.fields = {"names": of_bytes("uint8_t[]", names), "size": len(names)}
-        self.fields |= {"counts": at + first, "counted": middle - first, "packed": at + middle, "bytes": last - middle}
-        self._content = at
+        self.fields |= {"counts": start + first, "counted": middle - first}
+        self.fields |= {"packed": start + middle, "bytes": last - middle}
+        self._content = start
 
 
 def unite(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -206,17 +207,17 @@ def _check_segments(groups: Sequence[Columns]) -> None:
         raise ValueError("every group needs a column of each segment")
 
 
-def leave_out(columns: Columns, others: Sequence[Columns]) -> Columns:
+def leave_out(columns: Columns, excluded: Sequence[Columns]) -> Columns:
     """Ascending columns without the numbers that others have, which ascend too.
 
     >>> ones, twos = Columns([np.array([1, 2, 3])]), Columns([np.array([0, 2])])
     >>> [column.tolist() for column in leave_out(ones, [twos])]
     [[1, 3]]
     """
-    _check_segments([columns, *others])
-    if not others:
+    _check_segments([columns, *excluded])
+    if not excluded:
         return columns
-    parts = zip(columns, *others, strict=True)
+    parts = zip(columns, *excluded, strict=True)
     return Columns(column[~np.isin(column, np.concatenate(subtracted))] for column, *subtracted in parts)
 
 
@@ -269,13 +270,13 @@ class UnitGrid:
 
     def placed(self, units: Numbers) -> _PlacedUnits:
         """The places of units, in any order."""
-        at, extents, starts = np.arange(len(units)), self._extents_of(units), self._starts_of(units)
+        numbers, extents, starts = np.arange(len(units)), self._extents_of(units), self._starts_of(units)
         is_last = units + 1 == self._edges[extents + 1]
         ends = np.empty_like(starts)
         ends[is_last], ends[~is_last] = self._ends[extents[is_last]], self._starts_of(units[~is_last] + 1)
         is_first = np.ones(len(units), np.bool_)
         is_first[1:] = (units[1:] != units[:-1] + 1) | (extents[1:] != extents[:-1])
-        firsts, runs = at[is_first], np.cumsum(is_first) - 1
+        firsts, runs = numbers[is_first], np.cumsum(is_first) - 1
         lasts = np.append(firsts[1:], len(units))[runs] - 1
         return _PlacedUnits(
             extents, starts, ends, self.rows[extents], starts + self._shifts[extents], firsts[runs], lasts
@@ -300,8 +301,8 @@ class UnitGrid:
         """Starts of units on the axis of their segment."""
         starts, segments = np.empty(len(units), np.int64), self.begins.searchsorted(units, side="right") - 1
         for segment in np.unique(segments).tolist():
-            at = segments == segment
-            starts[at] = self._starts[segment][units[at] - self.begins[segment]]
+            is_inside = segments == segment
+            starts[is_inside] = self._starts[segment][units[is_inside] - self.begins[segment]]
         return starts
 
 
@@ -318,7 +319,7 @@ class HeadingTree:
             raise ValueError("a heading must stand under another, or under none: their number")
         self.starts, self.ends, self.parents, self._bases = starts, ends, parents, bases
 
-    def at(self, places: Numbers) -> Numbers:
+    def headings_at(self, places: Numbers) -> Numbers:
         """The heading around each place, -1 for none."""
         last = self.starts.searchsorted(places, side="right") - 1
         return np.where((last >= 0) & (places < self.ends[last]), last, -1)

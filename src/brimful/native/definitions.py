@@ -1,4 +1,4 @@
-"""What a source of Python defines, which definition stands in which, and the blocks that they are (definitions.c)."""
+"""Definitions of sources: how they nest, their blocks, and what Python defines (definitions.c)."""
 
 from __future__ import annotations
 
@@ -25,52 +25,52 @@ _NOTHING = np.empty(0, np.int64)
 def nest_definitions(
     content: bytes,
     code: bytes,
-    given: Numbers,
+    spans: Numbers,
     *,
     comments: Places,
     strings: Places,
     attributes: int = 0,
     brackets: Brackets | None = None,
 ) -> Numbers:
-    """Put every definition into the one that holds it, and what stands in front of it before it.
+    """Nest definitions, and extend each over the comments and attributes in front of it.
 
-    They are given in order, a row each: where it starts and ends, where its signature ends, and what it is. A row that
-    is found says where it starts with what is in front, and ends, where its signature starts and ends, the row that it
-    stands in or -1, where its doc comment starts and ends or -1 twice, its number among those given, and what it is.
-    Strings are those that may be docstrings. Brackets are needed for attributes.
+    `spans` has a row for each definition, in order: its start, its end, the end of its signature, and what it is. A row
+    of the result has the start with what is in front, the end, start and end of the signature, the row of the parent or
+    -1, start and end of the doc comment or -1 twice, the number of the definition in `spans`, and what it is.
+    `strings` may be docstrings. Brackets are needed for attributes.
     """
-    given = numbers_of(given)
-    if len(content) != len(code) or given.ndim != 2 or given.shape[1] != _GIVEN:
+    spans = numbers_of(spans)
+    if len(content) != len(code) or spans.ndim != 2 or spans.shape[1] != _GIVEN:
         raise ValueError("definitions are four numbers each, in code as long as its text")
-    if len(given) and not 0 <= given[:, :3].min() <= given[:, :3].max() <= len(code):
+    if len(spans) and not 0 <= spans[:, :3].min() <= spans[:, :3].max() <= len(code):
         raise ValueError("a definition must lie inside its source")
-    columns = [_checked(each, len(code)) for each in (comments, strings)]
+    columns = [_checked(places, len(code)) for places in (comments, strings)]
     places, _, closes = brackets if brackets is not None and attributes else (_NOTHING, None, _NOTHING)
     opens = np.full(len(places), -1, np.int64)
     if len(places):
         closed = np.flatnonzero(closes >= 0)
         opens[places.searchsorted(closes[closed])] = places[closed]
-    rows = np.empty((len(given), DEFINITION), np.int64)
+    rows = np.empty((len(spans), DEFINITION), np.int64)
     remarks = [part for starts, ends in columns for part in (pointer(starts), pointer(ends), len(starts))]
     signs = (pointer(places), pointer(closes), pointer(opens), len(places))
     count = library().nest_definitions(
-        content, code, len(code), pointer(given), len(given), *remarks, attributes, *signs, pointer(rows)
+        content, code, len(code), pointer(spans), len(spans), *remarks, attributes, *signs, pointer(rows)
     )
     return rows[:count]
 
 
 def _checked(places: Places, size: int) -> Places:
-    starts, ends = (numbers_of(each) for each in places)
+    starts, ends = (numbers_of(column) for column in places)
     if len(starts) != len(ends) or (len(starts) and not (starts[0] >= 0 and ends[-1] <= size)):
         raise ValueError("comments and strings must lie inside their source, each from its start to its end")
     return starts, ends
 
 
 def find_blocks(content: bytes, definitions: Numbers) -> Numbers:
-    """The blocks of definitions as `nest_definitions` gives them: those of more than one line, with their own lines.
+    """The blocks of nested definitions (`nest_definitions`) that have more than one line.
 
     A row says where a block starts and ends, whether it is a function's (1), where its signature starts and ends, its
-    level, the row that it stands in or -1, and the row of its definition.
+    level, the row of its parent or -1, and the row of its definition.
     """
     definitions = numbers_of(definitions)
     if definitions.ndim != 2 or definitions.shape[1] != DEFINITION:
@@ -82,7 +82,7 @@ def find_blocks(content: bytes, definitions: Numbers) -> Numbers:
 
 
 def define_python(code: bytes, brackets: Brackets) -> Numbers:
-    """What a source of Python defines, whose strings and comments are written over.
+    """Functions, classes and constants of a source of Python whose strings and comments are written over.
 
     A row says where a definition starts with its decorators, where its name starts and ends, whether it is a function
     (0), a class (1) or a constant (2), where its head ends, and where it does.
@@ -90,9 +90,9 @@ def define_python(code: bytes, brackets: Brackets) -> Numbers:
     places, depths, closes = brackets
     if not len(places) == len(closes) == len(depths) - 1:
         raise ValueError("of every bracket must be said where it is closed, and how many are open before it")
-    most = code.count(b"\n") + 1
-    lines, opened = np.empty((most, 3), np.int64), np.empty(most, np.int64)
-    rows = np.empty((most, _PYTHON), np.int64)
-    given = (pointer(places), pointer(depths), pointer(closes), len(places))
-    made = (pointer(lines), pointer(opened), pointer(rows))
-    return rows[: library().define_python(code, len(code), *given, *made)]
+    capacity = code.count(b"\n") + 1
+    lines, opened = np.empty((capacity, 3), np.int64), np.empty(capacity, np.int64)
+    rows = np.empty((capacity, _PYTHON), np.int64)
+    inputs = (pointer(places), pointer(depths), pointer(closes), len(places))
+    outputs = (pointer(lines), pointer(opened), pointer(rows))
+    return rows[: library().define_python(code, len(code), *inputs, *outputs)]

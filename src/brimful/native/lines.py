@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 from brimful.native import Numbers, library, numbers_of, pointer, pointers
 
 NEWLINES = b"\n" * 16
-"""What must stand behind a text of lines, so that every look ahead stays inside."""
+"""Padding after a text of lines, so that every look ahead stays inside."""
 
 SPEAKS, ITEM = 1, 2
 """What a line may be: a turn of a chat, an item of a list or a row of a table."""
 
 
 def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Numbers, Numbers, NDArray[np.uint8]]:
-    """Of each line of a text with NEWLINES behind it: start, first and last filled place, whether it SPEAKS or ITEM."""
+    """Lines of a text that NEWLINES follow: start, first and last filled place, whether it SPEAKS or is an ITEM."""
     size = _size_of_lines(padded, signs)
-    most, state = size // 24 + 64, np.zeros(1, np.int64)
+    capacity, state = size // 24 + 64, np.zeros(1, np.int64)
     parts: list[tuple[NDArray[Any], ...]] = []
     while not parts or state[0] < size:
-        columns: list[NDArray[Any]] = [np.empty(most, kind) for kind in (np.int64, np.int64, np.int64, np.uint8)]
-        given = pointers(state, *columns)
-        count = library().find_lines(padded, size, signs, reach, most, *given)
+        columns: list[NDArray[Any]] = [np.empty(capacity, kind) for kind in (np.int64, np.int64, np.int64, np.uint8)]
+        inputs = pointers(state, *columns)
+        count = library().find_lines(padded, size, signs, reach, capacity, *inputs)
         parts.append(tuple(column[:count] for column in columns))
     starts, firsts, ends, marks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
     return starts, firsts, ends, marks
@@ -34,35 +34,35 @@ def find_lines(padded: bytes, signs: bytes, *, reach: int) -> tuple[Numbers, Num
 def find_sentences(
     padded: bytes, signs: bytes, *, short_forms: NDArray[np.uint32], wide: NDArray[np.uint32]
 ) -> Numbers:
-    """Where sentences start after others, in a text with NEWLINES behind it."""
+    """Starts of sentences that follow others, in a text that NEWLINES follow."""
     size = _size_of_lines(padded, signs)
     places = np.empty(size // 2 + 1, np.int64)
-    forms, signs_of = (np.ascontiguousarray(each, np.uint32) for each in (short_forms, wide))
-    given = (padded, size, signs, pointer(forms), len(forms), pointer(signs_of), len(signs_of))
-    return places[: library().find_sentences(*given, pointer(places))].copy()
+    forms, signs_of = (np.ascontiguousarray(table, np.uint32) for table in (short_forms, wide))
+    inputs = (padded, size, signs, pointer(forms), len(forms), pointer(signs_of), len(signs_of))
+    return places[: library().find_sentences(*inputs, pointer(places))].copy()
 
 
 def _size_of_lines(padded: bytes, signs: bytes) -> int:
     if not padded.endswith(NEWLINES) or len(signs) != 256:
-        raise ValueError("a text of lines needs newlines behind it, and a table of what its bytes are")
+        raise ValueError("a text of lines needs newlines after it, and a table of what its bytes are")
     return len(padded) - len(NEWLINES)
 
 
 def gather_cuts(cuts: Numbers, *, walls: Numbers, aim: int) -> Numbers:
     """Join neighbouring stretches while they stay within `aim`; none goes on over a wall. Both ascend."""
     cuts, walls = numbers_of(cuts), numbers_of(walls)
-    kept = np.empty(len(cuts), np.int64)
-    given = (pointer(cuts), len(cuts), pointer(walls), len(walls), aim)
-    return kept[: library().gather_cuts(*given, pointer(kept))].copy()
+    chosen = np.empty(len(cuts), np.int64)
+    inputs = (pointer(cuts), len(cuts), pointer(walls), len(walls), aim)
+    return chosen[: library().gather_cuts(*inputs, pointer(chosen))].copy()
 
 
 def divide_cuts(units: Numbers, sections: Numbers, *, limit: int) -> Numbers | None:
     """Sections and the units inside of those longer than `limit`, each once; None where no section is. Both ascend."""
     units, sections = numbers_of(units), numbers_of(sections)
-    made = np.empty(len(units) + len(sections), np.int64)
-    given = (pointer(units), len(units), pointer(sections), len(sections), limit)
-    count = library().divide_cuts(*given, pointer(made))
-    return made[:count] if count >= 0 else None
+    outputs = np.empty(len(units) + len(sections), np.int64)
+    inputs = (pointer(units), len(units), pointer(sections), len(sections), limit)
+    count = library().divide_cuts(*inputs, pointer(outputs))
+    return outputs[:count] if count >= 0 else None
 
 
 def cut_stretches(text: bytes, starts: Numbers, ends: Numbers, *, aim: int, limit: int, by_line: bool) -> Numbers:
@@ -73,26 +73,26 @@ def cut_stretches(text: bytes, starts: Numbers, ends: Numbers, *, aim: int, limi
     starts, ends = _check_texts(text, starts, ends)
     if not 1 < aim <= limit:
         raise ValueError("pieces of a stretch have 2 bytes at least, and as many as the limit at most")
-    most = int((ends - starts).sum()) // max(aim // 8, 1) + len(starts)
+    capacity = int((ends - starts).sum()) // max(aim // 8, 1) + len(starts)
     while True:
-        cuts = np.empty(most, np.int64)
-        given = (text, pointer(starts), pointer(ends), len(starts), aim, limit, by_line, most)
-        count = library().cut_stretches(*given, pointer(cuts))
+        cuts = np.empty(capacity, np.int64)
+        inputs = (text, pointer(starts), pointer(ends), len(starts), aim, limit, by_line, capacity)
+        count = library().cut_stretches(*inputs, pointer(cuts))
         if count >= 0:
             return cuts[:count]
-        most *= 8
+        capacity *= 8
 
 
 def find_json_signs(text: bytes) -> Numbers:
-    r"""Where commas, brackets and braces stand outside of the strings of JSON, none of which goes on over a line.
+    r"""Places of commas, brackets and braces outside of the strings of JSON; a string ends with its line.
 
     >>> find_json_signs(b'[",", "\\",", 1]').tolist()
     [0, 4, 11, 14]
     """
-    most, state, parts = len(text) // 8 + 64, np.zeros(1, np.int64), list[Numbers]()
+    capacity, state, parts = len(text) // 8 + 64, np.zeros(1, np.int64), list[Numbers]()
     while not parts or state[0] < len(text):
-        places = np.empty(most, np.int64)
-        count = library().find_json_signs(text, len(text), most, pointer(state), pointer(places))
+        places = np.empty(capacity, np.int64)
+        count = library().find_json_signs(text, len(text), capacity, pointer(state), pointer(places))
         parts.append(places[:count])
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -109,7 +109,7 @@ def count_until(edges: Numbers, values: Numbers) -> Numbers:
 def count_code(text: bytes, words: bytes) -> tuple[int, int]:
     """How many lines of a text look like code, and how many are not blank.
 
-    By how they end, or by a first word: `words`, each with a newline behind it.
+    A line is judged by its end and its first word: `words`, each with a newline after it.
     """
     check_words(words)
     filled = np.zeros(1, np.int64)
@@ -129,7 +129,7 @@ def count_speech(text: bytes) -> tuple[int, int, int]:
 
 
 def find_newlines(text: bytes) -> array[int]:
-    r"""Where the newlines of a text stand.
+    r"""Places of the newlines of a text.
 
     >>> find_newlines(b"a\nb\n").tolist()
     [1, 3]
@@ -138,7 +138,7 @@ def find_newlines(text: bytes) -> array[int]:
 
 
 def _check_texts(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
-    """Where texts on an axis begin and end, as numbers for a kernel; an error where one lies outside of it."""
+    """Starts and ends of texts on an axis, as numbers for a kernel; an error where one lies outside of it."""
     begins, ends = numbers_of(begins), numbers_of(ends)
     if len(begins) != len(ends):
         raise ValueError(f"{len(begins)} texts need as many ends, not {len(ends)}")
@@ -150,4 +150,4 @@ def _check_texts(text: bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers, 
 def check_words(words: bytes) -> None:
     """An error where a kernel can't look for some words."""
     if words and (not words.endswith(b"\n") or not all(0 < len(word) < 32 for word in words[:-1].split(b"\n"))):
-        raise ValueError("words that are looked for have 1 to 31 bytes, and a newline behind each")
+        raise ValueError("words that are looked for have 1 to 31 bytes, and a newline after each")

@@ -12,17 +12,17 @@ from brimful.native.lines import check_words
 FORMS = ("markdown", "text", "roff")
 """What is read here, in the order of its numbers."""
 KINDS = ("code", "front matter", "list", "quotation", "table")
-"""What a passage may be, likewise."""
+"""What a passage may be, in the order of its numbers."""
 
 _TITLE = 7
-"""Columns of a title: start, end, level, where its words begin and end, where its section ends, and the title that it
-stands in, or -1."""
+"""Columns of a title: start, end, level, where its words begin and end, where its section ends, and its parent
+among the titles, or -1."""
 _PASSAGE = 7
 _FEW = 256  # titles, passages and parts for which there is room at first
 
 
 class Marks(NamedTuple):
-    """What a text has: a row for each title (`_TITLE`); and one for each passage.
+    """Titles and passages of a text, a row each; columns of a title are said at `_TITLE`.
 
     Columns of a passage are start, end, its number in KINDS, where its lead begins and ends or -1 twice, its first one
     among the `parts`, and how many it has.
@@ -36,7 +36,7 @@ class Marks(NamedTuple):
 def read_marks(text: bytes, form: str, *, front: int, words: bytes) -> Marks:
     r"""The titles and passages of a text of one of the FORMS, in order; its front matter ends at `front`.
 
-    `words` are those that chapters begin with, each with a newline behind it.
+    Chapters begin with one of the `words`, each of which a newline follows.
 
     >>> found = read_marks(b"# Tea\n\nYou need:\n\n- a pot\n- water\n", "markdown", front=0, words=b"")
     >>> found.titles.tolist(), found.passages.tolist(), found.parts.tolist()
@@ -45,22 +45,22 @@ def read_marks(text: bytes, form: str, *, front: int, words: bytes) -> Marks:
     check_words(words)
     if not 0 <= front <= len(text):
         raise ValueError("the front matter of a text must end inside of it")
-    most, width = _FEW, _TITLE + _PASSAGE + 3
+    capacity, width = _FEW, _TITLE + _PASSAGE + 3
     while True:
-        room = np.empty(width * most + 3, np.int64)
-        places = [pointer(room[most * column :]) for column in (0, _TITLE, _TITLE + _PASSAGE, width - 1, width)]
-        if not library().read_marks(text, len(text), FORMS.index(form), front, words, len(words), most, *places):
+        room = np.empty(width * capacity + 3, np.int64)
+        places = [pointer(room[capacity * column :]) for column in (0, _TITLE, _TITLE + _PASSAGE, width - 1, width)]
+        if not library().read_marks(text, len(text), FORMS.index(form), front, words, len(words), capacity, *places):
             break
-        most *= 8
+        capacity *= 8
     titled, passed, parted = room[-3:].tolist()
     titles = room[: _TITLE * titled].reshape(-1, _TITLE)
-    passages = room[_TITLE * most : _TITLE * most + _PASSAGE * passed].reshape(-1, _PASSAGE)
-    first = (width - 1) * most
+    passages = room[_TITLE * capacity : _TITLE * capacity + _PASSAGE * passed].reshape(-1, _PASSAGE)
+    first = (width - 1) * capacity
     return Marks(titles, passages, room[first : first + parted])
 
 
 def nest_titles(starts: Numbers, ends: Numbers, levels: Numbers, *, length: int) -> Numbers:
-    """Rows of titles, in order, that have their sections: each reaches to the next of its own or a higher rank."""
+    """Rows of titles, in order, with their sections: each reaches to the next title of an equal or a higher rank."""
     if not len(starts) == len(ends) == len(levels):
         raise ValueError("of every title must be said where it starts and ends, and its level")
     titles = np.zeros((len(starts), _TITLE), np.int64)
@@ -70,7 +70,7 @@ def nest_titles(starts: Numbers, ends: Numbers, levels: Numbers, *, length: int)
 
 
 def count_turns(text: bytes) -> int:
-    r"""How many lines of a text are turns of a chat: `Name:` or `<name>`, perhaps behind a time.
+    r"""How many lines of a text are turns of a chat: `Name:` or `<name>`, perhaps after a time.
 
     >>> count_turns(b"Ada: Tea?\n[10:03] <bob> Yes.\nhttp://tea\n")
     2
@@ -84,10 +84,10 @@ def find_speakers(text: bytes) -> list[bytes]:
     >>> find_speakers(b"Ada: Tea?\n[10:03] <@bob> Yes.\n")
     [b'Ada', b'bob']
     """
-    most = 256
+    capacity = 256
     while True:
-        starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
-        count = library().find_turns(text, len(text), most, pointer(starts), pointer(ends))
-        if count <= most:
+        starts, ends = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+        count = library().find_turns(text, len(text), capacity, pointer(starts), pointer(ends))
+        if count <= capacity:
             return [text[start:end] for start, end in zip(starts[:count].tolist(), ends[:count].tolist(), strict=True)]
-        most = count
+        capacity = count

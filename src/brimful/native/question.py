@@ -96,7 +96,7 @@ class AskedWords:
         named: dict[int, Numbers],
         documents: Reals,
         document: float,
-        most: int,
+        limit: int,
         of_records: int,
         allowed: NDArray[np.bool_] | None,
         reach: int,
@@ -112,14 +112,14 @@ class AskedWords:
             worth[named[word] if word in named else self._blocks_with(word)] += gain
         blocks = np.flatnonzero(worth)
         blocks = blocks if allowed is None else blocks[allowed[corpus.block_rows[blocks]]]
-        if len(blocks) > most:
+        if len(blocks) > limit:
             rows = corpus.block_rows[blocks]
             ranks = _millionths(worth[blocks] / worth.max() + document * documents[rows])
-            best, is_record = self._best(blocks, ranks, most), corpus.records[rows]
-            others = int(np.count_nonzero(~is_record))
-            room = max(most // of_records, most - others) if of_records else most
+            best, is_record = self._best(blocks, ranks, limit), corpus.records[rows]
+            other_blocks = int(np.count_nonzero(~is_record))
+            room = max(limit // of_records, limit - other_blocks) if of_records else limit
             if np.count_nonzero(corpus.records[corpus.block_rows[best]]) > room:
-                parts = ((is_record, room), (~is_record, most - room))
+                parts = ((is_record, room), (~is_record, limit - room))
                 best = np.concatenate([self._best(blocks[part], ranks[part], count) for part, count in parts])
             blocks = np.sort(best)
         units = corpus.grid.between(corpus.block_edges[blocks], corpus.block_edges[blocks + 1] - 1, reach=reach)
@@ -133,15 +133,15 @@ class AskedWords:
             counted.add(places, weight=1)
         return counted.counts > 0
 
-    def _best(self, blocks: Numbers, ranks: Numbers, most: int) -> Numbers:
+    def _best(self, blocks: Numbers, ranks: Numbers, limit: int) -> Numbers:
         """The best `most` of some blocks; equal ones by path and place."""
-        if most >= len(blocks):
+        if limit >= len(blocks):
             return blocks
-        least = np.partition(ranks, -most)[-most] if most else np.iinfo(np.int64).max
+        least = np.partition(ranks, -limit)[-limit] if limit else np.iinfo(np.int64).max
         above, equal = blocks[ranks > least], blocks[ranks == least]
         placed = self.corpus.grid.placed(self.corpus.block_edges[equal])
         order = np.lexsort((placed.offsets, placed.rows))
-        return np.concatenate((above, equal[order[: most - len(above)]]))
+        return np.concatenate((above, equal[order[: limit - len(above)]]))
 
 
 class WordsInUnits:
@@ -163,7 +163,7 @@ class WordsInUnits:
             raise ValueError("every segment needs its headings, or none")
         self._words, self._chosen, self._trees = words, chosen, trees
         _, self._starts, self._ends, self._rows, _, _, self._lasts = chosen.placed
-        self.counts, self.told = np.zeros((2, len(words), len(chosen.units)), np.int64)
+        self.counts, self.from_headings = np.zeros((2, len(words), len(chosen.units)), np.int64)
         stretches = pointers(self._starts, self._ends, np.array(chosen.bounds, np.int64))
         for counts, groups in zip(self.counts, words.groups, strict=True):
             for weight, places in groups:
@@ -172,9 +172,9 @@ class WordsInUnits:
             tree, part = trees[number], slice(first, last)
             if tree is not None and first < last:
                 above = _HeadingsAbove(tree, self._starts[part], self._ends[part], deepest=deepest)
-                for told, groups in zip(self.told, words.groups, strict=True):
-                    told[part] = heading * above.have([places[number] for _, places in groups])
-        self.has = self.counts > 0
+                for added, groups in zip(self.from_headings, words.groups, strict=True):
+                    added[part] = heading * above.have([places[number] for _, places in groups])
+        self.present = self.counts > 0
 
     def defining(self, wanted: Sequence[bool], anywhere: Sequence[bool]) -> Numbers:
         """Places that may define one of the `wanted` words: in headings, and for words of `anywhere` everywhere.
@@ -192,7 +192,7 @@ class WordsInUnits:
                 if tree is None and not anywhere[word]:
                     continue
                 inside, units = _inside(places[number], self._starts[first:last], self._ends[first:last])
-                heads = np.full(len(inside), -1) if tree is None else tree.at(inside)
+                heads = np.full(len(inside), -1) if tree is None else tree.headings_at(inside)
                 chosen = np.flatnonzero((heads >= 0) | anywhere[word])
                 rows = [np.full(len(inside), word), inside, units + first, heads]
                 columns.append(np.array(rows, np.int64)[:, chosen])
@@ -225,12 +225,12 @@ class WordsInUnits:
         covered, scores = np.zeros(units), np.zeros((_SCALES, units))
         sums, damped, roots = np.empty(units, np.int64), np.empty(units), np.empty(units)
         for scale, (worth, reach, size) in enumerate(zip(worths, reaches, unit_bytes, strict=True)):
-            asked = struct(
+            weighing = struct(
                 "weighing",
                 words=words,
                 units=units,
                 counts=self.counts,
-                told=self.told,
+                told=self.from_headings,
                 lasts=self._lasts,
                 sizes=self._ends - self._starts,
                 reach=reach,
@@ -241,15 +241,15 @@ class WordsInUnits:
                 b=length,
             )
             covered.fill(0)
-            library().weigh_scale(asked, *pointers(sums, damped, roots, covered, scores[scale]))
-        own, near = map(_to_one, scores)
+            library().weigh_scale(weighing, *pointers(sums, damped, roots, covered, scores[scale]))
+        alone, near = map(_to_one, scores)
         unit_share, document_share, near_share = shares
         is_record = self._words.corpus.records[self._rows]
-        lexical = unit_share * own + document_share * np.where(is_record, own, documents[self._rows])
-        lexical = lexical + near_share * np.where(is_record, own, near)
+        lexical = unit_share * alone + document_share * np.where(is_record, alone, documents[self._rows])
+        lexical = lexical + near_share * np.where(is_record, alone, near)
         ranks = _millionths(lexical)
         least = max(int(np.partition(ranks, -best)[-best]), 1) if units > best > 0 else 1
-        return ScaledUnits(own, near, lexical, np.flatnonzero(ranks >= least), float(covered.max(initial=0.0)))
+        return ScaledUnits(alone, near, lexical, np.flatnonzero(ranks >= least), float(covered.max(initial=0.0)))
 
 
 class _HeadingsAbove:
@@ -284,7 +284,7 @@ def _inside(places: NDArray[np.int32], starts: Numbers, ends: Numbers) -> tuple[
 class ScaledUnits(NamedTuple):
     """Scores of units at each scale, where the best has 1, and in all."""
 
-    own: Reals
+    alone: Reals
     near: Reals
     lexical: Reals
     best: Numbers  # the best units, ascending
@@ -339,19 +339,19 @@ def settle_units(
     signals: Sequence[Signal],
     *,
     documents: Reals,
-    known: float,
+    share: float,
     favour: Numbers | None,
     allowed: NDArray[np.bool_] | None,
 ) -> _SettledUnits:
-    """Add words and signals up, times the share of the question that the corpus has (`known`).
+    """Add words and signals up, times the share of the question that the corpus has (`share`).
 
-    A document scores by itself and by its best unit; `favour` is its factor in thousandths, `allowed` whether it may be
-    shown.
+    A document scores by its words and by its best unit; `favour` is its factor in thousandths, `allowed` whether it
+    may be shown.
     """
     rows = chosen.placed[3]
     for signal in signals:
         lexical = lexical + signal.share * (signal.values[rows] if signal.by_row else signal.values)
-    lexical = lexical * known
+    lexical = lexical * share
     total, best = lexical, np.zeros(words.corpus.documents)
     np.maximum.at(best, rows, lexical)
     by_row = documents + _to_one(best)
@@ -374,8 +374,8 @@ def order_field(chosen: ChosenUnits, scores: Numbers, lexical: Reals) -> tuple[N
 
 def _to_one(scores: Reals) -> Reals:
     """The best is worth one."""
-    most = float(scores.max(initial=0.0))
-    return scores / most if most > 0 else scores
+    highest = float(scores.max(initial=0.0))
+    return scores / highest if highest > 0 else scores
 
 
 def _millionths(values: NDArray[Any]) -> Numbers:

@@ -46,31 +46,32 @@ class RunSets:
         number = self._count
         first = int(self._offsets[number])
         self._make_room(first + len(text))
-        made = (pointer(self._sets[first:]), pointer(self._signs[_SIGN_WORDS * number :]))
-        given = (text, len(text), self._marks, self._run, *made)
-        self._offsets[number + 1] = first + library().hash_runs(*given)
+        outputs = (pointer(self._sets[first:]), pointer(self._signs[_SIGN_WORDS * number :]))
+        inputs = (text, len(text), self._marks, self._run, *outputs)
+        self._offsets[number + 1] = first + library().hash_runs(*inputs)
         library().mark_alike(*self._given, number, self._share, self._alike_at)
         self._count += 1
         return number
 
     def are_alike(self, numbers: Sequence[int]) -> list[bool]:
         """Whether each text shares more than `share` of the shorter one's runs with any other."""
-        found: list[bool] = self._alike[: self._count][numbers].astype(bool).tolist()
-        return found
+        is_alike: list[bool] = self._alike[: self._count][numbers].astype(bool).tolist()
+        return is_alike
 
-    def most_alike(self, number: int, document: int, kept: KeptTexts) -> tuple[int, float] | None:
-        """The place of the text among those that are kept, of other documents, that shares the most, the first of
-        equals, and how much; None where none shares enough.
+    def most_alike(self, number: int, document: int, texts: KeptTexts) -> tuple[int, float] | None:
+        """The place of the kept text of another document that shares the most, and its share; None below `share`.
+
+        The first of equals is taken.
         """
-        if not 0 <= number < self._count or kept.most >= self._count:
+        if not 0 <= number < self._count or texts.most >= self._count:
             raise ValueError(f"there are {self._count} texts, and others were asked for")
-        others = (pointer(np.frombuffer(column, np.int64)) for column in (kept.numbers, kept.documents))
-        given = (number, document, *others, len(kept.numbers))
-        place = library().most_alike(*self._given, *given, self._share, self._overlap_at)
+        columns = (pointer(np.frombuffer(column, np.int64)) for column in (texts.numbers, texts.documents))
+        arguments = (number, document, *columns, len(texts.numbers))
+        place = library().most_alike(*self._given, *arguments, self._share, self._overlap_at)
         return None if place < 0 else (place, float(self._overlap[0]))
 
     def _make_room(self, hashes: int) -> None:
-        """For one more text, and so many hashes in all."""
+        """Grow the arrays for one more text, and this number of hashes in all."""
         is_full = self._count == len(self._alike)
         if hashes <= len(self._sets) and not is_full:
             return
@@ -98,7 +99,7 @@ class KeptTexts:
         self.most = -1  # of the numbers
 
     def add(self, number: int, document: int) -> None:
-        """One more."""
+        """Add a text."""
         if number < 0:
             raise ValueError(f"texts are numbered from 0 on, not {number}")
         self.numbers.append(number)
@@ -112,23 +113,23 @@ def sign_words(
     """Words of a text in ASCII, one after the other, and the signature of each: a bit for each of its trigrams.
 
     A trigram's bit is the upper six of the sum of its letters times three factors, in 32 bits; two blanks stand before
-    a word, and one behind it.
+    a word, and one follows it.
     """
     starts, lengths = places_of(starts), places_of(lengths)
     factors = np.ascontiguousarray(factors, np.uint32)
     if len(starts) != len(lengths) or len(factors) != 3:
         raise ValueError("every word needs its length, and a trigram three factors")
-    most = min(len(text), MOST_BYTES)
-    if len(starts) and (starts.min() < 0 or lengths.min() < 0 or (starts > most - lengths).any()):
+    size = min(len(text), MOST_BYTES)
+    if len(starts) and (starts.min() < 0 or lengths.min() < 0 or (starts > size - lengths).any()):
         raise ValueError("a word must lie inside its text")
     letters, signatures = np.empty(int(lengths.sum()), np.uint8), np.empty(len(starts), np.uint64)
-    given = (pointer(starts), pointer(lengths), len(starts), pointer(factors))
-    library().sign_words(text, *given, pointer(letters), pointer(signatures))
+    inputs = (pointer(starts), pointer(lengths), len(starts), pointer(factors))
+    library().sign_words(text, *inputs, pointer(letters), pointer(signatures))
     return letters.tobytes(), signatures
 
 
 class SpelledWords:
-    """Words by their length in letters: those of n letters are the ones from `firsts[n]` on.
+    """Words by their length in letters: words of n letters begin at number `firsts[n]`.
 
     First of them come the `plain[n]` in ASCII, sorted. Word w has the bytes from `offsets[w]` of `letters` on, and a
     signature of 64 bits, one for each of its trigrams.
@@ -155,10 +156,10 @@ class SpelledWords:
         steps = [after - first for first, after in pairwise(firsts)]
         if firsts[0] != 0 or firsts[-1] != len(signatures) or len(steps) != len(plain):
             raise ValueError("the words of all lengths must follow each other")
-        if not all(0 <= own <= step for own, step in zip(plain, steps, strict=True)):
-            raise ValueError("the words in ASCII must be among those of their length")
-        behind = [int(ends[first + own] - ends[first]) for first, own in zip(firsts, plain, strict=False)]
-        if behind != [size * own for size, own in enumerate(plain)]:
+        if not all(0 <= in_ascii <= step for in_ascii, step in zip(plain, steps, strict=True)):
+            raise ValueError("the words in ASCII must be among the words of their length")
+        sizes = [int(ends[first + in_ascii] - ends[first]) for first, in_ascii in zip(firsts, plain, strict=False)]
+        if sizes != [size * in_ascii for size, in_ascii in enumerate(plain)]:
             raise ValueError("a word in ASCII must have a byte for each letter")
         if len(self._firsts) > self.LONGEST + 2:
             raise ValueError(f"a word must have at most {self.LONGEST} letters")
@@ -174,23 +175,23 @@ class SpelledWords:
         low, high = max(len(word) - edits, 0), min(len(word) + edits, len(self._firsts) - 2)
         if low > high:
             return []
-        asked, marks = np.array([*map(ord, word)], np.uint32), np.array(masks, np.uint64)
+        characters, marks = np.array([*map(ord, word)], np.uint32), np.array(masks, np.uint64)
         first, last = self._firsts[low], self._firsts[high + 1]
         rows = np.empty((last - first, 2), np.int64)
         bits = (pointer(marks), len(marks), trigrams, *share)
-        given = (*self._given, first, last, *bits, pointer(asked), len(asked), edits, pointer(rows))
-        numbers, distances = rows[: library().spelled_alike(*given)].T
+        arguments = (*self._given, first, last, *bits, pointer(characters), len(characters), edits, pointer(rows))
+        numbers, distances = rows[: library().spelled_alike(*arguments)].T
         starts, ends = self._offsets[numbers], self._offsets[numbers + 1]
         return list(zip(starts.tolist(), ends.tolist(), distances.tolist(), strict=True))
 
-    def has(self, word: bytes) -> bool:
-        """Whether a word in ASCII is among them, where those of one length are sorted."""
+    def contains(self, word: bytes) -> bool:
+        """Whether a word in ASCII is among them; words of one length are sorted."""
         if len(word) >= len(self._plain):
             return False
         first = self._firsts[len(word)]
         plain = range(first, first + self._plain[len(word)])
-        at = first + bisect_left(plain, word, key=self._word)
-        return at in plain and self._word(at) == word
+        number = first + bisect_left(plain, word, key=self._word)
+        return number in plain and self._word(number) == word
 
     def _word(self, number: int) -> bytes:
         return self._letters[self._offsets[number] : self._offsets[number + 1]]
@@ -215,9 +216,9 @@ class Anchors:
 
     def within(self, text: bytes) -> set[bytes]:
         """The strings that a text has."""
-        found = bytearray(len(self._anchors))
-        library().find_anchors(text, len(text), *self.given, kernels().types.from_buffer("uint8_t[]", found))
-        return set(compress(self._anchors, found))
+        is_inside = bytearray(len(self._anchors))
+        library().find_anchors(text, len(text), *self.given, kernels().types.from_buffer("uint8_t[]", is_inside))
+        return set(compress(self._anchors, is_inside))
 
 
 def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uint8]:

@@ -18,7 +18,7 @@ def mask_source(
 ) -> tuple[bytes, Numbers, Numbers, NDArray[np.uint8]] | None:
     r"""A source with its strings and comments written over, where those start and end, and what each is.
 
-    `readers` says for every byte what may begin with it, `kinds_of` what such a thing is; None where that is not told.
+    `readers` says for every byte what may begin with it, `kinds_of` what such a thing is; None where they don't say.
 
     >>> readers = np.array([SHORT * (byte == 39) + REST * (byte == 35) for byte in range(256)], np.uint16)
     >>> kinds = np.where(np.arange(256) == 35, 32, 34).astype(np.uint8)
@@ -27,12 +27,12 @@ def mask_source(
     """
     if len(readers) != 256 or len(kinds_of) != 256 or readers.dtype != np.uint16 or kinds_of.dtype != np.uint8:
         raise ValueError("of every byte must be said what begins with it, and what that is")
-    most = len(text) // 2 + 1
-    starts, ends, kinds = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8)
+    capacity = len(text) // 2 + 1
+    starts, ends, kinds = np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.empty(capacity, np.uint8)
     code = np.empty(len(text), np.uint8)
-    given = (text, len(text), pointer(readers), pointer(kinds_of))
-    made = (pointer(starts), pointer(ends), pointer(kinds), pointer(code))
-    count = library().mask_source(*given, *made)
+    inputs = (text, len(text), pointer(readers), pointer(kinds_of))
+    outputs = (pointer(starts), pointer(ends), pointer(kinds), pointer(code))
+    count = library().mask_source(*inputs, *outputs)
     if count < 0:
         return None
     return code.tobytes(), starts[:count].copy(), ends[:count].copy(), kinds[:count].copy()
@@ -41,7 +41,7 @@ def mask_source(
 def pair_brackets(code: bytes, turns: bytes) -> tuple[Numbers, NDArray[np.int32], Numbers]:
     """Places of brackets, the number open before each and after the last, and where each opening one is closed.
 
-    -1 stands for one that is not, or that closes itself. `turns` says of every byte whether it opens (1) or closes
+    A bracket that is not closed, or closes itself, has -1. `turns` says of every byte whether it opens (1) or closes
     (255).
 
     >>> turns = bytes({40: 1, 41: 255}.get(byte, 0) for byte in range(256))
@@ -50,24 +50,24 @@ def pair_brackets(code: bytes, turns: bytes) -> tuple[Numbers, NDArray[np.int32]
     """
     if len(turns) != 256 or set(turns) - {0, 1, 255}:
         raise ValueError("of every byte must be said whether it opens or closes")
-    most = min(len(code), _FEW)
+    capacity = min(len(code), _FEW)
     while True:
-        places, depths = np.empty(most, np.int64), np.empty(most + 1, np.int32)
-        closes = np.empty(most, np.int64)
-        made = (pointer(places), pointer(depths), pointer(closes))
-        count = library().pair_brackets(code, len(code), turns, most, *made)
-        if count <= most:
+        places, depths = np.empty(capacity, np.int64), np.empty(capacity + 1, np.int32)
+        closes = np.empty(capacity, np.int64)
+        outputs = (pointer(places), pointer(depths), pointer(closes))
+        count = library().pair_brackets(code, len(code), turns, capacity, *outputs)
+        if count <= capacity:
             return places[:count], depths[: count + 1], closes[:count]
-        most = min(len(code), 8 * most)
+        capacity = min(len(code), 8 * capacity)
 
 
 def find_surplus(
     text: bytes, code: bytes, starts: Numbers, ends: Numbers, kinds: NDArray[np.uint8], *, deepest: int
 ) -> list[tuple[int, int]]:
-    """The branches of the preprocessor to blank: all but one of those whose brackets are uneven.
+    """The branches of the preprocessor to blank: of branches with uneven brackets all but one.
 
-    That is the first, or the second behind `#if 0`. Tokens are those of `mask_source`; groups of branches that stand in
-    so many others are all read.
+    The first one stays, or the second after `#if 0`. Tokens are from `mask_source`. Branches nested in `deepest`
+    others are all read.
     """
     starts, ends, kinds, count = (
         numbers_of(starts),
@@ -79,10 +79,10 @@ def find_surplus(
         raise ValueError("of every token must be said where it starts and ends, and what it is")
     if count and not (starts[0] >= 0 and ends[-1] <= len(text)):
         raise ValueError("tokens must lie inside of their source, in order")
-    before, opened, surplus, behind = np.empty((4, count), np.int64)
-    given = (text, code, pointer(starts), pointer(ends), pointer(kinds), count, deepest)
-    found = library().find_surplus(*given, *pointers(before, opened, surplus, behind))
-    return list(zip(surplus[:found].tolist(), behind[:found].tolist(), strict=True))
+    befores, opened, surplus, afters = np.empty((4, count), np.int64)
+    inputs = (text, code, pointer(starts), pointer(ends), pointer(kinds), count, deepest)
+    branches = library().find_surplus(*inputs, *pointers(befores, opened, surplus, afters))
+    return list(zip(surplus[:branches].tolist(), afters[:branches].tolist(), strict=True))
 
 
 def find_stops(code: bytes, places: Numbers, depths: NDArray[np.int32], *, since: int = 0) -> Numbers:
@@ -96,9 +96,9 @@ def find_stops(code: bytes, places: Numbers, depths: NDArray[np.int32], *, since
     [1, 7, 10]
     """
     signs = np.flatnonzero(np.frombuffer(code, np.uint8)[since:] == ord(";")) + since
-    first, at = places.searchsorted(since), places.searchsorted(signs)
+    first, bracket = places.searchsorted(since), places.searchsorted(signs)
     least = np.minimum.accumulate(depths[first:])
-    stops: Numbers = signs[depths[at] == least[at - first]]
+    stops: Numbers = signs[depths[bracket] == least[bracket - first]]
     return stops
 
 
@@ -108,9 +108,9 @@ def find_indents(code: bytes) -> tuple[Numbers, Numbers]:
     >>> [each.tolist() for each in find_indents(b"a\n\n  b")]
     [[0, 3], [0, 5]]
     """
-    most = code.count(b"\n") + 1
-    starts, firsts = np.empty(most, np.int64), np.empty(most, np.int64)
-    count = library().find_indents(code, len(code), most, pointer(starts), pointer(firsts))
+    capacity = code.count(b"\n") + 1
+    starts, firsts = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+    count = library().find_indents(code, len(code), capacity, pointer(starts), pointer(firsts))
     return starts[:count], firsts[:count]
 
 
@@ -123,7 +123,7 @@ def close_lines(columns: Numbers, lines: Numbers) -> Numbers:
     columns, lines = numbers_of(columns), numbers_of(lines)
     if len(lines) and not (lines[0] >= 0 and lines[-1] < len(columns) and (lines[1:] >= lines[:-1]).all()):
         raise ValueError("lines must be some of those whose columns are known, in order")
-    opened, found = np.empty(len(lines), np.int64), np.empty(len(lines), np.int64)
-    given = (pointer(columns), len(columns), pointer(lines), len(lines))
-    library().close_lines(*given, pointer(opened), pointer(found))
-    return found
+    opened, closed = np.empty(len(lines), np.int64), np.empty(len(lines), np.int64)
+    inputs = (pointer(columns), len(columns), pointer(lines), len(lines))
+    library().close_lines(*inputs, pointer(opened), pointer(closed))
+    return closed

@@ -53,15 +53,15 @@ def find_clumps(padded: bytes, flags: bytes, *, multiplier: int | None = None) -
     size = len(padded) - len(ROOM)
     if not 0 <= size < MOST_BYTES or len(flags) != 256:
         raise ValueError(f"a text of {size} bytes can't be looked at in one go")
-    most = size // 2 + 1
-    starts, numbers, firsts, lengths = (np.empty(most, np.int32) for _ in range(4))  # as much as is used is there
+    capacity = size // 2 + 1
+    starts, numbers, firsts, lengths = (np.empty(capacity, np.int32) for _ in range(4))  # as much as is used is there
     state = np.zeros(3, np.int64)
     multiplier = multiplier_of(padded) if multiplier is None else multiplier
     bits = max((size // 64).bit_length(), 4)
-    given = pointers(starts, numbers, firsts, lengths, state)
+    arrays = pointers(starts, numbers, firsts, lengths, state)
     while True:
         table = _table(bits)
-        if library().find_clumps(padded, size, flags, multiplier, table, bits, *given):
+        if library().find_clumps(padded, size, flags, multiplier, table, bits, *arrays):
             break
         bits += 1
     _, count, different = state.tolist()
@@ -81,11 +81,11 @@ def number_strings(padded: bytes, starts: Places, lengths: Places, *, multiplier
     bits = max((count // 2).bit_length(), 4)
     numbers, firsts, lengths_of = (np.empty(count, np.int32) for _ in range(3))
     multiplier = multiplier_of(padded) if multiplier is None else multiplier
-    made = pointers(numbers, firsts, lengths_of)
-    given = (padded, pointer(starts), pointer(lengths), count, multiplier)
+    outputs = pointers(numbers, firsts, lengths_of)
+    inputs = (padded, pointer(starts), pointer(lengths), count, multiplier)
     while True:
         table = _table(bits)
-        different = library().number_strings(*given, table, bits, *made)
+        different = library().number_strings(*inputs, table, bits, *outputs)
         if different >= 0:
             break
         bits += 1
@@ -103,21 +103,21 @@ def find_terms(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[Pla
     if classes[:EDGE_BYTES].any() or classes[-EDGE_BYTES:].any():
         raise ValueError("separators must stand on both sides of the classes")
     text, classes = np.ascontiguousarray(text, np.uint8), np.ascontiguousarray(classes, np.uint8)
-    most = size // 4 + 16
+    capacity = size // 4 + 16
     while True:
-        starts, lengths = np.empty(most, np.int32), np.empty(most, np.int32)
-        given = (
+        starts, lengths = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
+        arguments = (
             pointer(text),
             pointer(classes[EDGE_BYTES:]),
             size,
-            most,
+            capacity,
             pointer(starts),
             pointer(lengths),
         )
-        count = library().find_terms(*given)
-        if count <= most:
+        count = library().find_terms(*arguments)
+        if count <= capacity:
             return starts[:count], lengths[:count]
-        most = count
+        capacity = count
 
 
 def sort_strings(padded: bytes, starts: Places, lengths: Places) -> Numbers:
@@ -151,7 +151,7 @@ def _cut(padded: bytes, starts: Places, lengths: Places) -> list[bytes]:
 def place_terms(
     clumps: Clumps, bounds: Places, origins: Places, terms: Places, *, named: int
 ) -> tuple[Numbers, Places]:
-    """The places of `named` terms, ascending: term t has those from `offsets[t]` on.
+    """The places of `named` terms, ascending: the places of term t begin at `offsets[t]`.
 
     Different clumps follow each other, number i from `bounds[i]` on; terms are in them at `origins`, which ascend.
     """
@@ -187,7 +187,7 @@ def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) ->
     >>> [column.tolist() for column in both]
     [[0, 1, 2], [3, 3, 9]]
     """
-    numbers, origins, moved, twins = (places_of(each) for each in (numbers, origins, moved, twins))
+    numbers, origins, moved, twins = (places_of(column) for column in (numbers, origins, moved, twins))
     if len(numbers) != len(origins) or (np.diff(origins) < 0).any():
         raise ValueError("every occurrence needs its place, and places ascend")
     if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(moved):
@@ -200,8 +200,8 @@ def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) ->
     is_twin[twins[twins >= 0]] = 1
     terms, places = np.empty(2 * len(numbers), np.int32), np.empty(2 * len(numbers), np.int32)
     rows = (pointer(numbers), pointer(origins), len(numbers))
-    given = pointers(moved, twins, is_twin, terms, places)
-    count = library().add_twins(*rows, *given)
+    arrays = pointers(moved, twins, is_twin, terms, places)
+    count = library().add_twins(*rows, *arrays)
     return terms[:count], places[:count]
 
 
@@ -232,10 +232,10 @@ def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     rows, out = np.empty(int(counts.sum()), np.int64), np.empty(int(sizes.sum()), np.uint8)
     starts, ends, firsts, size = (np.empty_like(sizes), np.empty_like(sizes), nexts - counts, np.zeros(1, np.int64))
     types = kernels().types
-    at = types.new("uint8_t *[]", [types.from_buffer("uint8_t[]", text) for text in texts])
+    addresses = types.new("uint8_t *[]", [types.from_buffer("uint8_t[]", text) for text in texts])
     keys = np.empty(len(texts), np.uint64)
-    given = pointers(starts, ends, keys, firsts, rows, out, size)
-    count = library().merge_names(at, pointer(sizes), len(texts), *given)
+    arrays = pointers(starts, ends, keys, firsts, rows, out, size)
+    count = library().merge_names(addresses, pointer(sizes), len(texts), *arrays)
     if count < 0:
         raise ValueError("the names of a list must ascend")
     parts = [rows[end - count : end] for end, count in zip(nexts.tolist(), counts.tolist(), strict=True)]
@@ -266,8 +266,8 @@ def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Place
         if not len(edges) or edges[0] != 0 or edges[-1] != len(text) or (edges[1:] <= edges[:-1]).any():
             raise ValueError("every name must lie inside its text")
     rows, is_there = np.empty(len(wanted_bounds) - 1, np.int64), np.empty(len(wanted_bounds) - 1, np.bool_)
-    asked = (wanted, pointer(wanted_bounds), len(rows), pointer(rows), pointer(is_there))
-    library().find_names(lines, pointer(bounds), len(bounds) - 1, *asked)
+    names = (wanted, pointer(wanted_bounds), len(rows), pointer(rows), pointer(is_there))
+    library().find_names(lines, pointer(bounds), len(bounds) - 1, *names)
     return rows, is_there
 
 

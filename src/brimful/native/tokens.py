@@ -44,7 +44,7 @@ def _check_table(slots: NDArray[np.uint64], *, below: int) -> None:
 class TokenTable:
     """A vocabulary of byte pairs, in memory that may be a file's: how many tokens a text has, which token a text is.
 
-    `slots` are what `index_tokens` made of the same tokens; `pages` and `kinds` say of every code point what it is.
+    `slots` are what `index_tokens` made of these tokens; `pages` and `kinds` say of every code point what it is.
     """
 
     def __init__(
@@ -89,12 +89,12 @@ class TokenTable:
         return token if token >= 0 else None
 
     def single(self, texts: Iterable[bytes]) -> list[int] | None:
-        """The tokens that some texts are, of those that are one; None where the tokens of a text are not known."""
-        found = []
+        """Tokens of the texts that are a single one; None where the tokens of a text are not known."""
+        tokens = []
         for text in texts:
             count = self.count(text)
             if count is None:
                 return None
             token = self.find(text) if count == 1 else None
-            found += [] if token is None else [token]
-        return found
+            tokens += [] if token is None else [token]
+        return tokens

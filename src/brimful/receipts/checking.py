@@ -1,6 +1,6 @@
 """Receipts checked: by themselves, against a store, against files.
 
-    check(receipt, text=…)                  the receipt by itself, and the text by its hash: no source is read
+    check(receipt, text=…)                  the receipt alone, and the text by its hash: no source is read
     check_store(receipt, snapshot, text=…)  the text written again from a store
     check_files(receipt, root, text=…)      the text written again from the files below a folder
 
@@ -47,7 +47,7 @@ __all__ = [
 def check_store(receipt: Receipt, snapshot: StoredSnapshot, *, text: str | None = None) -> Findings:
     """Write a receipt's text again from a store and compare it; each cited document is read and hashed as a whole.
 
-    Where the store's state is another one, that is named, and each document is still checked by itself.
+    A store in another state is reported, and each document is checked nevertheless.
     """
     comparison = _Comparison(receipt, text, partial(stored, snapshot))
     findings = comparison.run(source="the store", gone="the document is not in the store", not_checked=())
@@ -63,17 +63,16 @@ def check_files(
 ) -> Findings:
     """Write a receipt's text again from the files below a folder and compare it.
 
-    The folder is the one in which the documents' names open, or the added folder itself; where that was named by a
-    label of its own, `label` says which.
-    Text is compared byte by byte, in the encoding by which it was read. What was converted (PDF, mail, Office) has no
-    bytes of its own in a file: it is converted again and the results are compared, or called `unchecked` where
+    The folder is the one in which the documents' names open, or the added folder itself; `label` is the name under
+    which it was added, if it was given one. Text is compared byte by byte, in the encoding by which it was read. What
+    was converted (PDF, mail, Office) is converted again and the results are compared, or called `unchecked` where
     `convert` is False. Nothing outside the folder is opened, and the times of files are not compared.
     """
     if not root.is_dir():
         raise DocumentError(f"{str(root)!r} is not a folder; name the one that the documents were added from")
     comparison = _Comparison(receipt, text, Files(root, convert=convert, label=label).read)
-    rest = "the state root, and the times of documents under it: only their store has them"
-    return comparison.run(source="the files", gone="there is no such file", not_checked=(rest,))
+    unread = "the state root, and the times of documents under it: only their store has them"
+    return comparison.run(source="the files", gone="there is no such file", not_checked=(unread,))
 
 
 _Cited = tuple[int, int, str, str, int | None]
@@ -109,10 +108,10 @@ class _Comparison:
         for document in receipt.documents:
             self._compare(document, gone=gone)
         compared.append(f"{_count(len(receipt.documents), 'cited document')} with {source}, each hashed whole")
-        left = [*not_checked, *ONLY_BY_ASKING, UNVOUCHED]
+        skipped = [*not_checked, *ONLY_BY_ASKING, UNVOUCHED]
         if self._findings or broken:
             rebuilt = self._compare_old_text()
-            left.insert(0, "headers, markers and tokens: the text can't be written again from what has changed")
+            skipped.insert(0, "headers, markers and tokens: the text can't be written again from what has changed")
         else:
             rebuilt, without_document = rebuild(receipt, self._observed, text=self._text)
             against = "the text, byte by byte, and its hash" if self._text is not None else "the hash of the text"
@@ -120,13 +119,13 @@ class _Comparison:
             compared.append(f"the text of {count}, written again in the format {receipt.format!r}, with {against}")
             compared.append(f"the tokens, counted again by {receipt.model!r}")
             if without_document:
-                left.insert(0, f"the edges of {_count(without_document, 'window')} that came without a document")
+                skipped.insert(0, f"the edges of {_count(without_document, 'window')} that came without a document")
         if receipt.digests:
             count = _count(len(receipt.digests), "digest")
             words = f"the words of {count}, which model wrote them, and which bytes each sentence came from"
-            left.insert(0, f"{words}: no source has them")
+            skipped.insert(0, f"{words}: no source has them")
         findings = [*broken, *self._findings, *rebuilt]
-        return Findings(findings, compared=compared, not_checked=left, is_rebuilt=not receipt.digests)
+        return Findings(findings, compared=compared, not_checked=skipped, is_rebuilt=not receipt.digests)
 
     def _compare_old_text(self) -> list[Finding]:
         """The text where its sources have changed: its hash, and the first byte of each change."""
@@ -135,10 +134,10 @@ class _Comparison:
         if hash_of(self._text.encode(errors="surrogatepass")) != self._receipt.context_hash:
             return [Finding("text", None, None, None, f"its hash is not {self._receipt.context_hash}")]
         try:
-            shown = parse(self._text, format=self._receipt.format)
+            windows = parse(self._text, format=self._receipt.format)
         except FormatError:
             return []
-        old_texts = {hash_of(window.text): window.text.encode() for window in shown}
+        old_texts = {hash_of(window.text): window.text.encode() for window in windows}
         for number, index in self._changed.items():
             window, finding = self._receipt.windows[number], self._findings[index]
             if (old := old_texts.get(window.hash)) is not None:
@@ -186,9 +185,9 @@ class _Comparison:
 
     def _compare_bytes(self, document: CitedDocument, observed: ObservedDocument) -> None:
         cited = list(self._cited(document))
-        shown = sum(max(min(end, observed.length) - start, 0) for start, end, *_ in cited)
+        cited_bytes = sum(max(min(end, observed.length) - start, 0) for start, end, *_ in cited)
         windows = len(self._windows.get(document.path, ()))
-        if observed.length != document.length and shown > most_shown(observed.length, windows):
+        if observed.length != document.length and cited_bytes > most_shown(observed.length, windows):
             self._add("changed", document.path, f"it has other bytes than it had ({_difference(document, observed)})")
             return
         self._observed[document.path] = observed

@@ -73,7 +73,7 @@ def plain(value: object, *, where: str, depth: int = _DEEPEST) -> object:
         items = list(value)
         while hasattr(value, "_fields") and items and items[-1] is None:
             items.pop()
-        return [plain(item, where=f"{where}[{at}]", depth=depth - 1) for at, item in enumerate(items)]
+        return [plain(item, where=f"{where}[{number}]", depth=depth - 1) for number, item in enumerate(items)]
     if is_dataclass(value) and not isinstance(value, type):
         value = written_fields(value)
     if not isinstance(value, Mapping):
@@ -111,10 +111,10 @@ def parsed(text: str | bytes) -> object:
         raise FormatError(f"not a receipt in JSON ({error}); {_AS_WRITTEN}") from error
 
 
-def read_as(kind: type[T], value: object, *, where: str) -> T:
+def read_value(kind: type[T], value: object, *, where: str) -> T:
     """A value of that type from parsed JSON, strictly: unknown, missing and mistyped fields are named.
 
-    >>> read_as(tuple[Natural, ...], [1, -2], where="starts")
+    >>> read_value(tuple[Natural, ...], [1, -2], where="starts")
     Traceback (most recent call last):
     brimful.errors.FormatError: starts[1]: expected a whole number from 0, got -2; use the receipt as it was written
     """
@@ -137,7 +137,7 @@ def _read(kind: object, value: object, where: str) -> object:
     if origin is tuple:
         if not isinstance(value, list):
             raise _refused(where, "a list", value)
-        return tuple(_read(inner[0], item, f"{where}[{at}]") for at, item in enumerate(value))
+        return tuple(_read(inner[0], item, f"{where}[{number}]") for number, item in enumerate(value))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         if not isinstance(value, dict):
             raise _refused(where, "an object", value)
@@ -150,9 +150,9 @@ def _one_of(choices: tuple[object, ...], value: object, where: str) -> object:
     """A union has None, one simple type, and one that is written as a list."""
     if value is None and type(None) in choices:
         return None
-    others = [choice for choice in choices if choice is not type(None)]
-    simple = [choice for choice in others if choice in _SIMPLE]
-    wanted = others if isinstance(value, list) or not simple else simple
+    non_null = [choice for choice in choices if choice is not type(None)]
+    simple = [choice for choice in non_null if choice in _SIMPLE]
+    wanted = non_null if isinstance(value, list) or not simple else simple
     return _read(wanted[-1], value, where)
 
 
@@ -181,7 +181,10 @@ def _named_tuple(kind: type, value: object, where: str) -> object:
     if not isinstance(value, list) or not least <= len(value) <= len(hints):
         raise _refused(where, f"a list of {least} to {len(hints)} values", value)
     return kind(
-        *(_read(hint, item, f"{where}[{at}]") for at, (hint, item) in enumerate(zip(hints, value, strict=False)))
+        *(
+            _read(hint, item, f"{where}[{number}]")
+            for number, (hint, item) in enumerate(zip(hints, value, strict=False))
+        )
     )
 
 

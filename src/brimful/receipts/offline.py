@@ -1,4 +1,4 @@
-"""A receipt checked by itself, and its text by the hash.
+"""A receipt checked without its sources, and its text by the hash.
 
 This proves little: anyone can write a receipt that fits itself, and any text. Writing the text again from its sources
 (`rebuilding`) proves more, asking the question again proves the rest.
@@ -72,13 +72,13 @@ class Findings(list[Finding]):
 
     def __init__(
         self,
-        found: Iterable[Finding] = (),
+        findings: Iterable[Finding] = (),
         *,
         compared: Iterable[str] = (),
         not_checked: Iterable[str] = (),
         is_rebuilt: bool = False,
     ) -> None:
-        super().__init__(found)
+        super().__init__(findings)
         self.compared = tuple(compared)
         self.not_checked = tuple(not_checked)
         self._is_rebuilt = is_rebuilt
@@ -90,16 +90,16 @@ class Findings(list[Finding]):
 
     def with_(self, *more: Finding, replayed: bool = False) -> Findings:
         """The findings with more; asking again compares all fields that only it can."""
-        compared, left = self.compared, self.not_checked
+        compared, skipped = self.compared, self.not_checked
         if replayed:
             compared = (*compared, "the question, asked again: every field of the receipt")
-            left = tuple(part for part in left if part.endswith(UNVOUCHED))
+            skipped = tuple(part for part in skipped if part.endswith(UNVOUCHED))
         rebuilt = self._is_rebuilt or replayed
-        return Findings([*self, *more], compared=compared, not_checked=left, is_rebuilt=rebuilt)
+        return Findings([*self, *more], compared=compared, not_checked=skipped, is_rebuilt=rebuilt)
 
 
 def check(receipt: Receipt, *, text: str | None = None) -> Findings:
-    """Check a receipt by itself and, if it is given, that the text is the one it names. Its sources are not read."""
+    """Check a receipt without its sources and, if `text` is given, that its hash is the one the receipt names."""
     findings = contradictions(receipt)
     compared = ["the receipt with itself: hashes, ranges, proofs"]
     if text is not None and not findings:
@@ -109,17 +109,17 @@ def check(receipt: Receipt, *, text: str | None = None) -> Findings:
     return Findings(findings, compared=compared, not_checked=(missing, *ONLY_BY_ASKING, UNVOUCHED))
 
 
-def compared_again(receipt: Receipt, found: Findings, *, root: str, again: Callable[[], Context]) -> Findings:
-    """Findings with the differences of a receipt whose question is asked again, on an equal state."""
+def compared_again(receipt: Receipt, findings: Findings, *, root: str, again: Callable[[], Context]) -> Findings:
+    """Findings with the differences of a receipt after its question was replayed on an equal state."""
     try:
         receipt.check_rules()
         if receipt.state_root != root:
             raise StoreError(f"the store's state root is {root}, the receipt's is {receipt.state_root}")
         fresh = again().receipt
     except BrimfulError as error:
-        return found.with_(Finding("unchecked", None, None, None, f"it can't be asked again: {error}"))
+        return findings.with_(Finding("unchecked", None, None, None, f"it can't be asked again: {error}"))
     assert fresh is not None
-    return found.with_(*_replay_findings(receipt, fresh), replayed=True)
+    return findings.with_(*_replay_findings(receipt, fresh), replayed=True)
 
 
 def _replay_findings(receipt: Receipt, again: Receipt) -> list[Finding]:
@@ -162,7 +162,7 @@ def _text_findings(receipt: Receipt, text: str) -> Iterator[Finding]:
         yield wrong(f"the text has {tokens} tokens, not {receipt.tokens}")
 
 
-# ---- the receipt by itself
+# ---- the receipt alone
 
 
 def contradictions(receipt: Receipt) -> list[Finding]:
@@ -194,7 +194,7 @@ def wrong(message: str, window: CitedWindow | None = None) -> Finding:
 
 
 def _wrong_windows(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Finding]:
-    shown: Counter[str] = Counter()
+    cited: Counter[str] = Counter()
     number = Counter(window.path for window in receipt.windows)
     for window in receipt.windows:
         length = lengths.get(window.path)
@@ -207,8 +207,8 @@ def _wrong_windows(receipt: Receipt, lengths: Mapping[str, int]) -> Iterator[Fin
         ):
             yield wrong(f"a seam is not outside of it, or not among the {length} bytes of its document", window)
         else:
-            shown[window.path] += window.end - window.start + sum(end - start for _, start, end, _ in window.seams)
-    for path, size in sorted(shown.items()):
+            cited[window.path] += window.end - window.start + sum(end - start for _, start, end, _ in window.seams)
+    for path, size in sorted(cited.items()):
         if size > most_shown(lengths[path], number[path]):
             yield wrong(f"its windows show {path} more than {MOST_OVERLAP} times over, which no receipt does")
     used = {window.path for window in receipt.windows}

@@ -24,7 +24,7 @@ from brimful.receipts.notation import (
     canonical,
     parsed,
     plain,
-    read_as,
+    read_value,
     written_fields,
 )
 from brimful.settings import FormatName, LineNumbers, Packing
@@ -213,9 +213,9 @@ class Receipt:
         fields = parsed(text)
         version = fields.get("version") if isinstance(fields, dict) else VERSION
         if isinstance(version, int) and not isinstance(version, bool) and version != VERSION:
-            known = f"this program reads version {VERSION}"
-            raise FormatError(f"version: {str(version)[:20]} is not known, {known}; use the program that wrote it")
-        receipt = read_as(cls, fields, where="")
+            readable = f"this program reads version {VERSION}"
+            raise FormatError(f"version: {str(version)[:20]} is not known, {readable}; use the program that wrote it")
+        receipt = read_value(cls, fields, where="")
         if receipt.id != receipt.hashed():
             raise FormatError("id: it is not the hash of this receipt, so something in it was changed; get it again")
         if receipt.question is not None and hash_of(receipt.question) != receipt.question_hash:
@@ -253,7 +253,7 @@ def make_receipt(
     """The receipt for a context that was made from this snapshot.
 
     `settings` are all that change output, as JSON values or settings dataclasses, so that a replay can use them;
-    `corrections` likewise. `prices` also works out the budget at which each omitted window would enter, which costs
+    so are `corrections`. `prices` also works out the budget at which each omitted window would enter, which costs
     many packings. `run` holds what may differ from run to run; the generation is added to it.
     """
     rows = _rows(context, snapshot)
@@ -276,11 +276,11 @@ def make_receipt(
         content_tokens=Natural(context.content_tokens),
         truncated=context.truncated,
         documents=tuple(_document(row, snapshot) for _, row in sorted(rows.items())),
-        digests=tuple(_digest(each, rows[each.source], snapshot) for each in context.digests),
+        digests=tuple(_digest(item, rows[item.source], snapshot) for item in context.digests),
         windows=tuple(map(_window, context.windows)),
         blocks=tuple(Natural(len(block.windows)) for block in context.blocks if block.windows),
-        corrections=tuple(_mapping(each, f"corrections[{at}]") for at, each in enumerate(corrections)),
-        omitted=tuple(_omitted(each, prices=prices) for each in context.omitted),
+        corrections=tuple(_mapping(item, f"corrections[{number}]") for number, item in enumerate(corrections)),
+        omitted=tuple(_omitted(item, prices=prices) for item in context.omitted),
         context_hash=hash_of(context.text),
         run=_mapping({"generation": snapshot.generation, **(run or {})}, "run"),
     )
@@ -307,7 +307,7 @@ def _mapping(value: object, where: str) -> Mapping[str, object]:
 
 def _rows(context: Context, snapshot: StoredSnapshot) -> dict[str, Row]:
     rows: dict[str, Row] = {}
-    sources = {each.path: each.source for each in context.digests}
+    sources = {digest.path: digest.source for digest in context.digests}
     snapshot.expect({sources.get(window.path, window.path) for window in context.windows}, proofs=True)
     for window in context.windows:
         path = sources.get(window.path, window.path)
@@ -328,12 +328,12 @@ def _document(row: Row, snapshot: StoredSnapshot) -> CitedDocument:
         time=None if row.time is None else Moment(row.time),
         rule=row.rule,
         language=row.language,
-        proof=tuple(_Sibling("left" if on_left else "right", Hash(beside.hex())) for on_left, beside in steps),
+        proof=tuple(_Sibling("left" if on_left else "right", Hash(sibling.hex())) for on_left, sibling in steps),
     )
 
 
 def _digest(digest: Condensed, row: Row, snapshot: StoredSnapshot) -> CitedDigest:
-    spans = sorted({span for said in digest.sentences for span in said.sources})
+    spans = sorted({span for sentence in digest.sentences for span in sentence.sources})
     numbers = {span: Natural(number) for number, span in enumerate(spans)}
     return CitedDigest(
         path=digest.path,
@@ -345,7 +345,7 @@ def _digest(digest: Condensed, row: Row, snapshot: StoredSnapshot) -> CitedDiges
             for start, end in ((span.start, span.end) for span in spans)
         ),
         sentences=tuple(
-            _DigestSentence(Natural(span.start), Natural(span.end), tuple(numbers[each] for each in sources))
+            _DigestSentence(Natural(span.start), Natural(span.end), tuple(numbers[source] for source in sources))
             for span, sources in digest.sentences
         ),
     )
@@ -397,8 +397,8 @@ _Read = Callable[[int, int], bytes]
 
 def _check_text(context: Context, rows: Mapping[str, Row], snapshot: StoredSnapshot) -> None:
     """Refuse a context whose text can't be written again from the snapshot's documents."""
-    digests = {each.path: each for each in context.digests}
-    shown: dict[str, list[int]] = {}
+    digests = {digest.path: digest for digest in context.digests}
+    shown_bytes: dict[str, list[int]] = {}
     for window in context.windows:
         if window.path in digests:
             digest = digest_document(window.path, digests[window.path].document.content)
@@ -406,9 +406,9 @@ def _check_text(context: Context, rows: Mapping[str, Row], snapshot: StoredSnaps
             continue
         row = rows[window.path]
         _check_window(window, row, read=_reader(row, snapshot))
-        sizes = shown.setdefault(window.path, [])
+        sizes = shown_bytes.setdefault(window.path, [])
         sizes.append(len(window.span) + sum(len(seam.text.encode()) for seam in window.seams))
-    for path, sizes in shown.items():
+    for path, sizes in shown_bytes.items():
         if sum(sizes) > most_shown(rows[path].length, len(sizes)):
             raise DocumentError(
                 f"{path}: its windows show it more than {MOST_OVERLAP} times over; leave out those that overlap"

@@ -47,26 +47,26 @@ class ObservedDocument:
     _newlines: dict[int, int]
 
     def read(self, start: int, end: int) -> bytes:
-        """A range that was asked for; what lies beyond the document's end is cut off."""
+        """The bytes of a requested range; what lies beyond the document's end is cut off."""
         part = bisect_right(self._starts, start) - 1
         if start >= end or part < 0:
             return b""
         return self._parts[part][start - self._starts[part] : end - self._starts[part]]
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
-        """The first and last line of a range that was asked for."""
+        """The first and last line of a requested range."""
         return self._newlines[start] + 1, self._newlines[max(start, end - 1)] + 1
 
 
 def observe(path: str, blocks: Iterable[bytes], spans: Iterable[Span]) -> ObservedDocument:
-    """Read a document once, block by block, and keep only what is asked for, each byte once.
+    """Read a document once, block by block, and keep only the requested ranges, each byte once.
 
     >>> observe("a.md", [b"Tea at", b" four."], [(4, 11), (0, 6)]).read(4, 11)
     b'at four'
     """
     wanted = list(spans)
     places = sorted({place for start, end in wanted for place in (start, max(start, end - 1))})
-    kept = _CitedBytes(_united(wanted))
+    ranges = _CitedBytes(_united(wanted))
     content, named = blake3(), blake3(len(path.encode()).to_bytes(8, "big") + path.encode())
     newlines: dict[int, int] = {}
     offset = next_place = lines = 0
@@ -74,7 +74,7 @@ def observe(path: str, blocks: Iterable[bytes], spans: Iterable[Span]) -> Observ
     for block in blocks:
         content.update(block)
         named.update(block)
-        kept.add(block, offset)
+        ranges.add(block, offset)
         if offset <= SNIFF_BYTES:
             head += block[: SNIFF_BYTES + 1 - offset]
         if first < 0 and (visible := _VISIBLE.search(block)):
@@ -90,7 +90,7 @@ def observe(path: str, blocks: Iterable[bytes], spans: Iterable[Span]) -> Observ
         lines += block.count(b"\n", counted)
         offset += len(block)
     newlines.update(dict.fromkeys(places[next_place:], lines))
-    starts, parts = kept.result()
+    starts, parts = ranges.result()
     first = offset if first < 0 else first
     return ObservedDocument(content.hexdigest(), named.hexdigest(), offset, first, last, head, starts, parts, newlines)
 
@@ -172,41 +172,41 @@ class Files:
         Raises FileNotFoundError where there is no file, and a Refusal with the reason where it can't be compared.
         """
         is_text = _is_encoding(document.rule)
-        found = _find(document.path, self._root, member=not is_text, label=self._label)
+        file = _find(document.path, self._root, member=not is_text, label=self._label)
         if document.rule in _VERBATIM:
-            return Source(read_blocks(found), document.time, "unchecked")
+            return Source(read_blocks(file), document.time, "unchecked")
         if not is_text and not self._convert:
             raise Refusal(
                 "malformed", f"made from its file by the rule {document.rule!r}: no byte of it stands there as it is"
             )
         # By the file's size, which the receipt does not state.
         allow = _ALLOWED[1:] if "masked" in document.rule.split(":") else _ALLOWED
-        settings = SourceSettings(allow=allow, max_bytes=max(SourceSettings().max_bytes, 4 * found.size))
-        readings = _decoded(_raw(found, settings), document) if is_text else self._converted(found, document, settings)
+        settings = SourceSettings(allow=allow, max_bytes=max(SourceSettings().max_bytes, 4 * file.size))
+        readings = _decoded(_raw(file, settings), document) if is_text else self._converted(file, document, settings)
         content, rule, language = _best(readings, document)
         return Source([content], document.time, "unchecked", rule, language)
 
-    def _converted(self, found: Found, document: CitedDocument, settings: SourceSettings) -> Iterator[_Reading]:
+    def _converted(self, file: Found, document: CitedDocument, settings: SourceSettings) -> Iterator[_Reading]:
         """Nothing where the file no longer has such a document; a failed conversion is a Refusal."""
         _, _, encoding = document.rule.rpartition(":")
         for name in (None, encoding) if encoding else (None,):
-            for each in self._loaded(found, name, settings):
-                if isinstance(each, Loaded) and each.path == document.path:
-                    yield each.content, each.rule, each.language
-                elif isinstance(each, Skipped) and each.path in (document.path, found.path):
-                    detail = f"it can't be converted again by the rule {document.rule!r}: {each.detail}"
-                    raise Refusal(each.reason, detail)
+            for result in self._loaded(file, name, settings):
+                if isinstance(result, Loaded) and result.path == document.path:
+                    yield result.content, result.rule, result.language
+                elif isinstance(result, Skipped) and result.path in (document.path, file.path):
+                    detail = f"it can't be converted again by the rule {document.rule!r}: {result.detail}"
+                    raise Refusal(result.reason, detail)
 
-    def _loaded(self, found: Found, encoding: str | None, settings: SourceSettings) -> list[Loaded | Skipped]:
-        key = (found.path, encoding, settings.max_bytes)
+    def _loaded(self, file: Found, encoding: str | None, settings: SourceSettings) -> list[Loaded | Skipped]:
+        key = (file.path, encoding, settings.max_bytes)
         if self._last is None or self._last[0] != key:
             limits = SourceSettings(allow=settings.allow, max_bytes=settings.max_bytes, encoding=encoding)
-            self._last = key, list(load(found.path, _raw(found, settings), settings=limits))
+            self._last = key, list(load(file.path, _raw(file, settings), settings=limits))
         return self._last[1]
 
 
-def _raw(found: Found, settings: SourceSettings) -> bytes:
-    raw = read(found, settings=settings)
+def _raw(file: Found, settings: SourceSettings) -> bytes:
+    raw = read(file, settings=settings)
     if isinstance(raw, Skipped):
         raise Refusal(raw.reason, raw.detail)
     return raw
@@ -248,14 +248,14 @@ def _find(path: str, root: Path, *, member: bool, label: str | None) -> Found:
         pure = PurePosixPath(name)
         if "\0" in name or pure.is_absolute() or ".." in pure.parts:
             raise Refusal("outside", "its path leads out of the folder, so it was not opened")
-        if str(pure) != name:  # another name of the same file, which a receipt could give it a thousand times
+        if str(pure) != name:  # another name of one file, of which a receipt could have a thousand
             raise Refusal("outside", "its path is not written as that of a file is, so it was not opened")
         for below in _below(name, top, label):
             location = os.path.realpath(os.path.join(top, below))  # noqa: PTH118 - a Path would tidy the name
             if os.path.commonpath((top, location)) != top:
                 raise Refusal("outside", "a link leads out of the folder, so it was not opened")
             try:
-                status = os.stat(location)  # noqa: PTH116 - the same name that is opened later
+                status = os.stat(location)  # noqa: PTH116 - the name that is opened later
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
@@ -265,7 +265,7 @@ def _find(path: str, root: Path, *, member: bool, label: str | None) -> Found:
 
 
 def _below(name: str, top: str, label: str | None) -> list[str]:
-    """Where a document's file may lie below a folder: by its name, or without the folder's own name in front.
+    """Names below a folder that a document's file may have: its path, or that without the folder's name in front.
 
     >>> _below("docs/tea.md", "/work/docs", None), _below("handbook/tea.md", "/work/docs", "handbook")
     (['docs/tea.md', 'tea.md'], ['tea.md'])

@@ -194,7 +194,7 @@ def relevance(
     heading = round(settings.heading * THOUSAND)
     counted = WordsInUnits(words, chosen, trees, deepest=DEEPEST, heading=heading)
     if columns.has_tables:
-        _count_column_names(columns, candidates, term_hits, counted.counts, counted.told, heading)
+        _count_column_names(columns, candidates, term_hits, counted.counts, counted.from_headings, heading)
     scaled = _scaled(columns, term_hits, counted, documents, settings)
     leading = entries(columns, candidates, scaled.best) if settings.priors else ()
     if len(leading):
@@ -210,18 +210,18 @@ def relevance(
         scaled.lexical,
         signals,
         documents=documents,
-        known=_known_share(columns, term_hits, lacking),
+        share=_known_share(columns, term_hits, lacking),
         favour=favour,
         allowed=allowed,
     )
     scores = settled.scores
     literal = [number for number, hits in enumerate(term_hits) if hits.is_literal]
     if literal:
-        scores = scores + counted.has[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
+        scores = scores + counted.present[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
     order, units, rows, scores, lexical = order_field(chosen, scores, settled.lexical)
     covered = _covered(columns, term_hits, scaled, lacking)
     return ScoredUnits(
-        units, rows, scores, lexical, np.zeros_like(scores), counted.has, order, settled.documents, covered
+        units, rows, scores, lexical, np.zeros_like(scores), counted.present, order, settled.documents, covered
     )
 
 
@@ -325,7 +325,7 @@ def _promising(
         named=named,
         documents=documents,
         document=settings.document,
-        most=limit,
+        limit=limit,
         of_records=_OF_RECORDS if settings.priors else 0,
         allowed=allowed,
         reach=_SURROUNDINGS,

@@ -177,7 +177,7 @@ class Spellings:
         >>> [spellings.lacks(term) for term in (b"teas", b"tea", b"te", b"tea2")]
         [True, False, False, False]
         """
-        return _SHORTEST <= len(term) <= _LONGEST and term.isalpha() and not self._words.has(term)
+        return _SHORTEST <= len(term) <= _LONGEST and term.isalpha() and not self._words.contains(term)
 
     def near(self, word: str, *, edits: int) -> list[_Spelling]:
         """The words at most so many edits away that are alike, the most alike first, then fewest edits, then by name.

@@ -109,8 +109,8 @@ def masked(text: str) -> str:
     if not is_address(text):
         return text
     start, mark, query = text.partition("?")
-    scheme, _, rest = start.partition("://")
-    account, at, place = rest.rpartition("@")
-    shown = f"{scheme}://{account.partition(':')[0]}{at}{place}"
+    scheme, _, location = start.partition("://")
+    account, separator, place = location.rpartition("@")
+    address = f"{scheme}://{account.partition(':')[0]}{separator}{place}"
     harmless = "&".join(option for option in query.split("&") if not _SECRET.match(option))
-    return shown + (mark + harmless if harmless else "")
+    return address + (mark + harmless if harmless else "")

@@ -12,7 +12,7 @@ _Value = TypeVar("_Value")
 
 
 class ByteCache(Generic[_Key, _Value]):
-    """A cache bounded in bytes, and in entries where `most` is given; the least recently used entry goes first.
+    """A cache bounded in bytes, and in entries where `max_entries` is given; the least recently used entry goes first.
 
     One entry alone may be larger than the cache, unless the cache has no bytes at all. Threads may share it.
 
@@ -21,8 +21,8 @@ class ByteCache(Generic[_Key, _Value]):
     ('TEA', 'CUP', None, 3)
     """
 
-    def __init__(self, most_bytes: int, *, most: int | None = None) -> None:
-        self.most_bytes, self.most = most_bytes, most
+    def __init__(self, most_bytes: int, *, max_entries: int | None = None) -> None:
+        self.most_bytes, self.max_entries = most_bytes, max_entries
         self.held = 0  # bytes
         self._entries: OrderedDict[_Key, tuple[_Value, int]] = OrderedDict()
         self._lock = threading.Lock()
@@ -60,7 +60,7 @@ class ByteCache(Generic[_Key, _Value]):
             return value
 
     def _is_over(self) -> bool:
-        return self.held > self.most_bytes or (self.most is not None and len(self._entries) > self.most)
+        return self.held > self.most_bytes or (self.max_entries is not None and len(self._entries) > self.max_entries)
 
     def clear(self) -> None:
         """Drop all entries."""

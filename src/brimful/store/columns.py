@@ -43,20 +43,20 @@ def compressed(content: bytes | memoryview) -> bytes:
     return zstd.compress(content, _LEVEL)
 
 
-def unpacked(packed: bytes, *, most: int) -> bytes:
+def unpacked(packed: bytes, *, limit_bytes: int) -> bytes:
     """The content of one frame, refused beyond a number of bytes, whatever the frame states.
 
-    >>> unpacked(compressed(b"tea"), most=3)
+    >>> unpacked(compressed(b"tea"), limit_bytes=3)
     b'tea'
-    >>> unpacked(compressed(bytes(1_000_000)), most=1_000)
+    >>> unpacked(compressed(bytes(1_000_000)), limit_bytes=1_000)
     Traceback (most recent call last):
     brimful.errors.CorruptError: a blob of ... bytes says that it holds 1000000, and can hold 1000 at most; ...
     """
     try:
         size, stated = len(packed), stated_bytes(packed)
         check(
-            0 <= stated <= most,
-            f"a blob of {size} bytes says that it holds {stated}, and can hold {most} at most",
+            0 <= stated <= limit_bytes,
+            f"a blob of {size} bytes says that it holds {stated}, and can hold {limit_bytes} at most",
         )
         frame = zstd.ZstdDecompressor()
         content = frame.decompress(packed, stated + 1)
@@ -157,7 +157,7 @@ def pack_table(columns: Sequence[Numbers]) -> bytes:
     """Columns of one length: the differences between neighbours, compressed.
 
     >>> packed = pack_table([np.array([3, 5]), np.array([9, -2])])
-    >>> [column.tolist() for column in _read_table(unpacked(packed, most=32), width=2)]
+    >>> [column.tolist() for column in _read_table(unpacked(packed, limit_bytes=32), width=2)]
     [[3, 5], [9, -2]]
     """
     steps = np.diff(np.stack([np.asarray(column, np.int64) for column in columns]), axis=1, prepend=0)
@@ -272,7 +272,7 @@ def read_map(raw: bytes) -> SourceMap:
 
     >>> from brimful.documents.loaders.loaded import SourceMap
     >>> packed = pack_map(SourceMap((0, 9), ("page 1", "page 2"), (None, 60)))
-    >>> read_map(unpacked(packed, most=200)).between(9, 10)
+    >>> read_map(unpacked(packed, limit_bytes=200)).between(9, 10)
     ('page 2',)
     """
     from brimful.documents.loaders.loaded import SourceMap

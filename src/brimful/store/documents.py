@@ -88,7 +88,7 @@ class PartlyRead(Document):
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """First and last line (from 1) that `[start, end)` touches, counted from the beginning."""
-        first = self._lines.before(start)
+        first = self._lines.count_before(start)
         return first + 1, first + self.content[start : max(start, end - 1)].count(b"\n") + 1
 
 
@@ -100,13 +100,13 @@ class LineCount:
         self._counts = [0]  # before each step
         self._lock = threading.Lock()
 
-    def before(self, position: int) -> int:
+    def count_before(self, position: int) -> int:
         """The newlines before a byte."""
         step = position // _STEP
         with self._lock:
             while len(self._counts) <= step:
-                at = (len(self._counts) - 1) * _STEP
-                self._counts.append(self._counts[-1] + self._read(at, min(at + _STEP, self._length)).count(b"\n"))
+                start = (len(self._counts) - 1) * _STEP
+                self._counts.append(self._counts[-1] + self._read(start, min(start + _STEP, self._length)).count(b"\n"))
         return self._counts[step] + self._read(step * _STEP, position).count(b"\n")
 
 
@@ -181,7 +181,7 @@ class WholeDocuments:
         self._lines: dict[Row, LineCount] = {}
         self._snapshot: StoredSnapshot | None = None
 
-    def one(self, snapshot: StoredSnapshot, path: str, *, as_stored: bool) -> Document:
+    def document(self, snapshot: StoredSnapshot, path: str, *, as_stored: bool) -> Document:
         """The document of a path that the snapshot has, whole."""
         row = _row(snapshot, path)
         document = self._kept.get((row, as_stored))
@@ -196,20 +196,20 @@ class WholeDocuments:
         row = _row(snapshot, path)
         if row.length > LONGEST_WHOLE:
             return snapshot.read(row.number, start, end)
-        return self.one(snapshot, path, as_stored=True).content[start:end]
+        return self.document(snapshot, path, as_stored=True).content[start:end]
 
-    def texts(self, snapshot: StoredSnapshot, hits: Sequence[Hit], *, known: dict[str, Document]) -> Iterator[str]:
-        """The text of each hit, read one by one; documents that are read whole are added to `known`."""
+    def texts(self, snapshot: StoredSnapshot, hits: Sequence[Hit], *, loaded: dict[str, Document]) -> Iterator[str]:
+        """The text of each hit, read one by one; documents that are read whole are added to `loaded`."""
         for number, hit in enumerate(hits):
             if not number % _TOGETHER:
-                snapshot.expect({hit.path for hit in hits[number : number + _TOGETHER]} - known.keys())
-            document = known.get(hit.path)
+                snapshot.expect({hit.path for hit in hits[number : number + _TOGETHER]} - loaded.keys())
+            document = loaded.get(hit.path)
             if document is None:
                 row = _row(snapshot, hit.path)
                 if row.length > LONGEST_WHOLE:
                     yield snapshot.read(row.number, hit.start, hit.end).decode("utf-8", "replace")
                     continue
-                document = known[hit.path] = self.one(snapshot, hit.path, as_stored=True)
+                document = loaded[hit.path] = self.document(snapshot, hit.path, as_stored=True)
             yield document.content[hit.start : hit.end].decode("utf-8", "replace")
 
     def lines(self, snapshot: StoredSnapshot, path: str, start: int, end: int) -> tuple[int, int]:
@@ -217,23 +217,23 @@ class WholeDocuments:
         row = _row(snapshot, path)
         if row.length > LONGEST_WHOLE:
             return self._part(snapshot, row).lines(start, end)
-        return self.one(snapshot, path, as_stored=True).lines(start, end)
+        return self.document(snapshot, path, as_stored=True).lines(start, end)
 
     def around(
-        self, snapshot: StoredSnapshot, hits: Sequence[Hit], *, budget_bytes: int, known: dict[str, Document]
+        self, snapshot: StoredSnapshot, hits: Sequence[Hit], *, budget_bytes: int, loaded: dict[str, Document]
     ) -> dict[str, Document]:
         """The documents of some hits, long ones so far around them that windows can grow by the budget together.
 
-        Whole documents in `known` are not looked up again; others are added to it.
+        Whole documents in `loaded` are not looked up again; others are added to it.
         """
-        if all(hit.path in known for hit in hits):
-            return known
+        if all(hit.path in loaded for hit in hits):
+            return loaded
         places: dict[str, list[tuple[int, int]]] = {}
         for hit in hits:
             places.setdefault(hit.path, []).append((hit.start, hit.end))
         reach_bytes = max(_LEAST_REACH, _REACH_BUDGETS * budget_bytes // max(sum(map(len, places.values())), 1))
         parts: dict[str, Document] = {}
-        missing = places.keys() - known.keys()
+        missing = places.keys() - loaded.keys()
         snapshot.expect(missing)
         for path in sorted(missing):
             row = _row(snapshot, path)
@@ -241,8 +241,8 @@ class WholeDocuments:
                 part = parts[path] = self._part(snapshot, row)
                 part.near(places[path], reach_bytes=reach_bytes)
             else:
-                known[path] = self.one(snapshot, path, as_stored=True)
-        return {path: parts[path] if path in parts else known[path] for path in places}
+                loaded[path] = self.document(snapshot, path, as_stored=True)
+        return {path: parts[path] if path in parts else loaded[path] for path in places}
 
     def clear(self) -> None:
         """Drop all documents."""

@@ -181,7 +181,7 @@ class Cursor(Protocol):
     def fetch(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement."""
 
-    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+    def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """Rows one by one; other statements wait until the last."""
 
     def execute(self, statement: str, values: Sequence[Value] = ()) -> object:
@@ -228,7 +228,7 @@ class SqliteCursor(Cursor):
         with self._in_use:
             return fetch(self._cursor, statement, values)
 
-    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+    def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """Rows one by one."""
         with damage(self._cursor):
             yield from self._connection.cursor().execute(statement)

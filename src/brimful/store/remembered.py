@@ -28,7 +28,7 @@ class KnownVectors(NamedTuple):
     missing: Numbers
 
 
-def known(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
+def remembered_vectors(cursor: Cursor, model: str, keys: Sequence[bytes], *, width: int) -> KnownVectors:
     """The remembered vectors of texts; a row that was changed since is an error."""
     rows = np.zeros((len(keys), width), np.int8)
     vectors = _vectors(cursor, model, keys, width=width)
@@ -51,9 +51,9 @@ def remember(cursor: Cursor, model: str, keys: Sequence[bytes], rows: Bytes) -> 
 
 def retain(cursor: Cursor, model: str, keys: Sequence[bytes]) -> int:
     """Forget a model's vectors of all other texts; returns how many."""
-    kept = set(keys)
+    wanted = set(keys)
     statement = "SELECT number, key FROM vectors JOIN vector_models ON number = model WHERE name = ?"
-    gone = [(number, key) for number, key in cursor.fetch(statement, (model,)) if key not in kept]
+    gone = [(number, key) for number, key in cursor.fetch(statement, (model,)) if key not in wanted]
     cursor.executemany("DELETE FROM vectors WHERE model = ? AND key = ?", gone)
     return len(gone)
 
@@ -69,7 +69,7 @@ def problems(cursor: Cursor) -> Iterator[str]:
     for *values, seal in cursor.fetch("SELECT number, name, width, seal FROM vector_models"):
         if seal_of(*values) != seal:
             yield "a row of vector_models fails its checksum"
-    for number, key, numbers, seal in cursor.each("SELECT model, key, numbers, seal FROM vectors"):
+    for number, key, numbers, seal in cursor.stream("SELECT model, key, numbers, seal FROM vectors"):
         if seal_of(number, key, numbers) != seal:
             yield "a remembered vector fails its checksum"
 

@@ -46,8 +46,8 @@ class RemoteBlobs:
     (b'blob', b'seal')
     """
 
-    def __init__(self, kept: BlobCache, fetch: Callable[[Sequence[int]], dict[int, _SealedBlob]]) -> None:
-        self._kept, self._fetch = kept, fetch
+    def __init__(self, cache: BlobCache, fetch: Callable[[Sequence[int]], dict[int, _SealedBlob]]) -> None:
+        self._kept, self._fetch = cache, fetch
         self._waiting: dict[int, _SealedBlob] = {}  # fetched, and not asked for yet, the oldest first
         self._absent: set[int] = set()
         self._lock = threading.Lock()

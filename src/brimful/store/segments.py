@@ -115,7 +115,9 @@ class BlobReader:
         """An unpacked column; all of a store together are bounded by its size."""
         packed = self.blob(key)
         self._column_bytes[key] = max(stated_bytes(packed), 0)
-        return unpacked(packed, most=self.most_bytes - sum(self._column_bytes.values()) + self._column_bytes[key])
+        return unpacked(
+            packed, limit_bytes=self.most_bytes - sum(self._column_bytes.values()) + self._column_bytes[key]
+        )
 
     @cached_property
     def most_bytes(self) -> int:
@@ -133,7 +135,7 @@ class BlobReader:
         key = key_of(segment, TEXT, place)
         block = self._blocks.get(key)
         if block is None:
-            block = unpacked(self.blob(key), most=BLOCK_BYTES)
+            block = unpacked(self.blob(key), limit_bytes=BLOCK_BYTES)
             self._blocks.keep(key, block, size=len(block))
         return block
 
@@ -243,8 +245,8 @@ class StoredSegment:
     def is_live(self, positions: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which positions lie in live text."""
         bases, ends, *_ = self.extents
-        at = bases.searchsorted(positions, side="right") - 1
-        inside: NDArray[np.bool_] = (at >= 0) & (positions < ends[at])
+        numbers = bases.searchsorted(positions, side="right") - 1
+        inside: NDArray[np.bool_] = (numbers >= 0) & (positions < ends[numbers])
         return inside
 
     def little_words(self) -> Numbers | None:

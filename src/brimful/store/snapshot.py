@@ -66,7 +66,7 @@ class StoredSnapshot:
 
     def stored_rows(self) -> Iterator[tuple[Any, ...]]:
         """All columns of live documents but the seal, by path."""
-        return map(_unsealed, self._cursor.each(_BY_PATH))
+        return map(_unsealed, self._cursor.stream(_BY_PATH))
 
     def row(self, path: str) -> Row | None:
         """The live document of a path."""
@@ -114,7 +114,7 @@ class StoredSnapshot:
     def source_map(self, number: int) -> SourceMap | None:
         """The way back from a document's text to its original; None where a byte is a byte."""
         packed = self.packed_map(number)
-        return None if packed is None else read_map(unpacked(packed, most=self._blobs.most_bytes))
+        return None if packed is None else read_map(unpacked(packed, limit_bytes=self._blobs.most_bytes))
 
     def source_maps(self, numbers: Sequence[int]) -> dict[int, SourceMap]:
         """The maps of the converted documents among these; which ones they are costs one read."""
@@ -124,7 +124,7 @@ class StoredSnapshot:
             marks = ", ".join("?" * len(batch))
             statement = f"SELECT document FROM maps WHERE document IN ({marks}) ORDER BY document"  # noqa: S608
             converted += [number for (number,) in self._cursor.fetch(statement, batch)]
-        return {number: found for number in converted if (found := self.source_map(number)) is not None}
+        return {number: source_map for number in converted if (source_map := self.source_map(number)) is not None}
 
     def packed_map(self, number: int) -> bytes | None:
         """The stored bytes of a source map."""

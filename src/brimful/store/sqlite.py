@@ -136,13 +136,13 @@ class SqliteStore(Store):
         self._connection.close()
 
     def snapshot(self) -> StoredSnapshot:
-        """The corpus as it is now, on a connection of its own; later commits do not change it."""
+        """The corpus as it is now, on a separate connection; later commits do not change it."""
         with _translated(self.path):
             cursor = SqliteCursor(opened_to_read(self.path))
             cursor.execute("BEGIN")
             return StoredSnapshot(cursor)
 
-    def rest(self, snapshot: StoredSnapshot) -> None:
+    def pause(self, snapshot: StoredSnapshot) -> None:
         """Nothing: a file has no transaction to end."""
 
     def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> AbstractContextManager[None]:  # noqa: ARG002

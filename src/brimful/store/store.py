@@ -75,7 +75,7 @@ class CopiedSegments:
 
 
 class TakenError(Exception):
-    """Paths are those of documents from elsewhere; never leaves the package."""
+    """Paths belong to documents from elsewhere; never leaves the package."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         super().__init__(paths)
@@ -102,7 +102,7 @@ class Store(ABC):
 
     @abstractmethod
     def snapshot(self) -> StoredSnapshot:
-        """The corpus as it is now, on a connection of its own; later commits do not change it."""
+        """The corpus as it is now, on a separate connection; later commits do not change it."""
 
     @abstractmethod
     def turn(self, prefix: str | None = None, *, wait_seconds: float | None) -> AbstractContextManager[None]:
@@ -156,7 +156,7 @@ class Store(ABC):
         return snapshot.generation == self.generation()
 
     @abstractmethod
-    def rest(self, snapshot: StoredSnapshot) -> None:
+    def pause(self, snapshot: StoredSnapshot) -> None:
         """Leave a snapshot that nobody asks at the moment."""
 
     # ---- writing
@@ -201,7 +201,7 @@ class Store(ABC):
                     _drop(cursor, list(gone))
         return len(gone)
 
-    def write(self, batch: Batch, *, own: Sequence[str] | None = None) -> int:
+    def write(self, batch: Batch, *, own_prefixes: Sequence[str] | None = None) -> int:
         """Commit a prepared batch, replacing documents of an equal path. Returns how many.
 
         With the prefixes of roots in `own`, a TakenError where a path belongs to a document from elsewhere.
@@ -212,8 +212,8 @@ class Store(ABC):
             check_rules(cursor, self.path)
             paths = [row.path for row in batch.rows]
             replaced = list(_numbers_of(cursor, paths))
-            if own is not None:
-                _check_taken(replaced, own)
+            if own_prefixes is not None:
+                _check_taken(replaced, own_prefixes)
             with commit(cursor, paths):
                 _drop(cursor, [number for number, _, _ in replaced])
                 numbers = np.array(self._insert(cursor, batch.rows, batch.maps), np.int64)
@@ -278,7 +278,7 @@ class Store(ABC):
             rows = cursor.fetch("SELECT origin FROM documents WHERE path = ?", (path,))
         return (rows[0][0] or "") if rows else None
 
-    def claim_folder(self, prefix: str, places: Sequence[Named], *, own: Sequence[str]) -> str | None:
+    def claim_folder(self, prefix: str, places: Sequence[Named], *, own_prefixes: Sequence[str]) -> str | None:
         """Record the folder that the documents of a root are named in: the first that is free; None where none is.
 
         A recorded folder stays. `own` are the prefixes of roots at this place, which may share it.
@@ -287,8 +287,12 @@ class Store(ABC):
             roots = _roots(cursor)
             if is_folder(recorded := roots.get(prefix)):
                 return recorded
-            others = [folder for root, folder in roots.items() if is_folder(folder) and not root.startswith(tuple(own))]
-            free = next((place for place in places if _is_free(cursor, place, others, own)), None)
+            folders = [
+                folder
+                for root, folder in roots.items()
+                if is_folder(folder) and not root.startswith(tuple(own_prefixes))
+            ]
+            free = next((place for place in places if _is_free(cursor, place, folders, own_prefixes)), None)
             if free is not None:
                 _write_root(cursor, prefix, free.folder)
         return None if free is None else free.folder
@@ -340,7 +344,7 @@ class Store(ABC):
         A row that is not what was written is a CorruptError: it must not become another ranking.
         """
         with self._remembering(write=False) as cursor:
-            return remembered.known(cursor, model, keys, width=width)
+            return remembered.remembered_vectors(cursor, model, keys, width=width)
 
     def remember_vectors(self, model: str, keys: Sequence[bytes], rows: Bytes) -> str | None:
         """Keep the vectors of texts, in one short transaction; returns why not, where they could not be kept.
@@ -483,11 +487,11 @@ def _write_root(cursor: Cursor, prefix: str, folder: str) -> None:
     cursor.execute("INSERT INTO roots VALUES (?, ?, ?)", (prefix, folder, seal_of(prefix, folder)))
 
 
-def _is_free(cursor: Cursor, place: Named, others: Iterable[str], own: Sequence[str]) -> bool:
+def _is_free(cursor: Cursor, place: Named, folders: Iterable[str], own_prefixes: Sequence[str]) -> bool:
     """Whether a root may name its documents there: no other folder overlaps it, no other document is in it."""
     folder, file = place
-    for other in filter(None, others if folder else ()):
-        if folder.startswith(other) or (not file and other.startswith(folder)):
+    for neighbour in filter(None, folders if folder else ()):
+        if folder.startswith(neighbour) or (not file and neighbour.startswith(folder)):
             return False
     if file:
         path = folder + file
@@ -499,7 +503,7 @@ def _is_free(cursor: Cursor, place: Named, others: Iterable[str], own: Sequence[
         origins = cursor.fetch("SELECT origin FROM documents WHERE path >= ? AND path < ?", bounds)
     else:
         origins = cursor.fetch("SELECT origin FROM documents")
-    return all((origin or "").startswith(tuple(own)) for (origin,) in origins)
+    return all((origin or "").startswith(tuple(own_prefixes)) for (origin,) in origins)
 
 
 _INSERT = f"INSERT INTO documents VALUES ({'?, ' * (len(DocumentRow._fields) + 1)}?)"  # noqa: S608
@@ -522,10 +526,10 @@ def _drop(cursor: Cursor, numbers: Sequence[int]) -> None:
         mask(cursor, numbers)
 
 
-def _check_taken(documents: Iterable[tuple[int, str, str | None]], own: Sequence[str]) -> None:
-    taken = [path for _, path, origin in documents if not (origin or "").startswith(tuple(own))]
-    if taken:
-        raise TakenError(taken)
+def _check_taken(documents: Iterable[tuple[int, str, str | None]], own_prefixes: Sequence[str]) -> None:
+    paths = [path for _, path, origin in documents if not (origin or "").startswith(tuple(own_prefixes))]
+    if paths:
+        raise TakenError(paths)
 
 
 def _adopt_segment(cursor: Cursor, segment: StoredSegment, numbers: Mapping[int, int]) -> None:

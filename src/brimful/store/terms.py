@@ -74,13 +74,13 @@ class StoredTerms:
             places = self._places.keep(term, places, size=4 * places.total)
         return places
 
-    def all_places(self, terms: Sequence[bytes], others: Sequence[Columns]) -> Columns:
+    def all_places(self, terms: Sequence[bytes], added: Sequence[Columns]) -> Columns:
         """The places of any of some terms, and other places; nothing is kept."""
-        if self._dead or len(terms) + len(others) < 2:
-            groups = [*others, *map(self.places, terms)]
+        if self._dead or len(terms) + len(added) < 2:
+            groups = [*added, *map(self.places, terms)]
         else:
             self._snapshot.expect_terms(terms)
-            groups = [*others, *(self._bounded(self._pages_with(term).of(term)) for term in terms)]
+            groups = [*added, *(self._bounded(self._pages_with(term).of(term)) for term in terms)]
         return unite_all(groups) if len(groups) > 1 else groups[0]
 
     def _bounded(self, places: Columns) -> Columns:
@@ -95,9 +95,9 @@ class StoredTerms:
         """A page of each segment, none where the place is negative."""
         pages = self._pages.get(places)
         if pages is None:
-            at = {index: place for index, place in enumerate(places) if place >= 0}
-            opened = self._snapshot.pages([(self._segments[index].number, place) for index, place in at.items()])
-            by_segment: dict[int, OpenPage] = dict(zip(at, opened, strict=True))
+            present = {index: place for index, place in enumerate(places) if place >= 0}
+            opened = self._snapshot.pages([(self._segments[index].number, place) for index, place in present.items()])
+            by_segment: dict[int, OpenPage] = dict(zip(present, opened, strict=True))
             pages = OpenPages([by_segment.get(index) for index in range(len(places))])
             pages = self._pages.keep(places, pages, size=pages.nbytes)
         return pages

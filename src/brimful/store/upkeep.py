@@ -97,12 +97,12 @@ def _groups(segments: Sequence[StoredSegment]) -> list[list[StoredSegment]]:
     for segment in segments:
         documents, together = set(segment.extents.documents.tolist()), [segment]
         apart = []
-        for others, group in groups:
-            if others & documents:
-                documents |= others
+        for members, group in groups:
+            if members & documents:
+                documents |= members
                 together = group + together
             else:
-                apart.append((others, group))
+                apart.append((members, group))
         groups = [*apart, (documents, together)]
     return [group for _, group in groups]
 

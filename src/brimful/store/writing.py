@@ -344,8 +344,8 @@ def mask(cursor: Cursor, documents: Sequence[int]) -> None:
             drop_segment(cursor, segment.number)
         elif not is_live.all():
             dead = segment.dead + int(np.count_nonzero(~is_live))
-            left = Extents(*(column[is_live] for column in segment.extents))
-            write_extents(cursor, segment.number, left, length=segment.length, dead=dead)
+            live = Extents(*(column[is_live] for column in segment.extents))
+            write_extents(cursor, segment.number, live, length=segment.length, dead=dead)
 
 
 def rename_card(cursor: Cursor, segment: StoredSegment, number: int, path: str) -> None:

@@ -181,7 +181,7 @@ class Receipts:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._kept: ByteCache[str, Receipt] = ByteCache(limits.RECEIPTS_BYTES, most=most)
+        self._kept: ByteCache[str, Receipt] = ByteCache(limits.RECEIPTS_BYTES, max_entries=most)
 
     def keep(self, receipt: Receipt | None) -> str:
         """Keep a receipt in place of the oldest; its id."""

@@ -1,13 +1,13 @@
 """The tables of a store on PostgreSQL, and the roles that may see their rows.
 
-All corpora share a few tables. Each row says whose it is, and row-level security shows a role the rows of its own
-corpora only. A transaction names one corpus (`brimful.corpus`), and views of the tables' plain names show that one, so
-that the statements of every engine are alike. The setting chooses, it permits nothing: another's number shows no rows.
-Names of corpora are read by a function that gives a role its own: a table that hides rows still counts them where a
-filter removes them (EXPLAIN ANALYZE). The planner keeps no statistics of any column: its estimates (EXPLAIN) are for
-everybody to read, and would tell which paths, titles and words others have. What is held
-for longer than a statement is a row that others can't see, no advisory lock: pg_locks lists those, and whoever can
-connect takes them.
+All corpora share a few tables. Each row says whose it is, and row-level security shows a role only the rows of the
+corpora that it owns. A transaction names one corpus (`brimful.corpus`), and views of the tables' plain names show that
+one, so that the statements of every engine are alike. The setting chooses, it permits nothing: another's number shows
+no rows. Names of corpora are read by a function that gives a role its own: a table that hides rows still counts them
+where a filter removes them (EXPLAIN ANALYZE). The planner keeps no statistics of any column: its estimates (EXPLAIN)
+are for everybody to read, and would tell which paths, titles and words others have. What is held for longer than a
+statement is a row that others can't see, no advisory lock: pg_locks lists such locks, and every role that can connect
+may take them.
 """
 
 from __future__ import annotations
@@ -154,14 +154,14 @@ def tables() -> str:
     True
     """
     listed = ", ".join(table for name in COLUMNS for table in (name, f"all_{name}"))
-    rest = _REST.replace("{tables}", listed).replace("{version}", str(VERSION))
-    return _CORPORA + "".join(map(_table, COLUMNS)) + rest
+    closing = _REST.replace("{tables}", listed).replace("{version}", str(VERSION))
+    return _CORPORA + "".join(map(_table, COLUMNS)) + closing
 
 
 def _table(name: str) -> str:
     columns = ", ".join(column.split()[0] for column in COLUMNS[name].split(", "))
     mine = "corpus = (SELECT chosen_corpus())"
-    shown = f"SELECT {columns} FROM all_{name} WHERE corpus = {_CHOSEN}"  # noqa: S608
+    view = f"SELECT {columns} FROM all_{name} WHERE corpus = {_CHOSEN}"  # noqa: S608
     storage = "".join(f"ALTER TABLE all_{name} ALTER {it} SET STORAGE EXTERNAL;\n" for it in _PACKED.get(name, []))
     return f"""
 CREATE TABLE IF NOT EXISTS all_{name} (
@@ -170,7 +170,7 @@ CREATE TABLE IF NOT EXISTS all_{name} (
 {storage}ALTER TABLE all_{name} ENABLE ROW LEVEL SECURITY;
 DROP POLICY IF EXISTS own ON all_{name};
 CREATE POLICY own ON all_{name} USING ({mine}) WITH CHECK ({mine});
-CREATE OR REPLACE VIEW {name} WITH (security_invoker = true) AS {shown};
+CREATE OR REPLACE VIEW {name} WITH (security_invoker = true) AS {view};
 """
 
 

@@ -232,11 +232,11 @@ class PostgresCursor(Cursor):
         self,
         connection: Connection,
         *,
-        kept: BlobCache | None = None,
+        cache: BlobCache | None = None,
         another: Callable[[], AbstractContextManager[Cursor]] | None = None,
     ) -> None:
         self.connection = connection
-        self._remote = None if kept is None else RemoteBlobs(kept, self._blobs)
+        self._remote = None if cache is None else RemoteBlobs(cache, self._blobs)
         self._another_transaction = another
         self._has_turn = False
         self._waiting: dict[int, SealedKey] = {}
@@ -255,7 +255,7 @@ class PostgresCursor(Cursor):
         self._send(statement)
         return self._read(_with_marks(statement), values)
 
-    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+    def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """Rows one by one, of which the server keeps the others."""
         with self.connection.cursor(f"brimful_{next(_names)}", binary=True) as cursor:
             cursor.itersize = 1_000
@@ -421,10 +421,10 @@ def _version(connection: Connection, address: Address) -> int | None:
         "SELECT nspname, has_schema_privilege(oid, 'USAGE') FROM pg_catalog.pg_namespace WHERE nspname = %s",
         (address.schema,),
     )
-    found = connection.execute(*statement).fetchone()
-    if found is None:
+    row = connection.execute(*statement).fetchone()
+    if row is None:
         return None
-    if not found[1]:
+    if not row[1]:
         raise StoreAccessError(_NOT_YOURS.format(address=address))
     if connection.execute("SELECT to_regclass('versions')").fetchone() == (None,):
         return None
@@ -462,14 +462,14 @@ def owns_tables(connection: Connection) -> bool:
 
 def index_terms(connection: Connection) -> None:
     """Index the table of terms by likeness, on a server with pg_trgm."""
-    found = connection.execute(
+    row = connection.execute(
         "SELECT nspname FROM pg_catalog.pg_opclass AS kind JOIN pg_catalog.pg_namespace AS place "
         "ON place.oid = kind.opcnamespace WHERE opcname = 'gin_trgm_ops'"
     ).fetchone()
-    if found is not None:
-        kind = sql.Identifier(found[0], "gin_trgm_ops")
-        made = "CREATE INDEX IF NOT EXISTS terms_by_likeness ON all_terms USING gin (term {})"
-        connection.execute(sql.SQL(made).format(kind))
+    if row is not None:
+        kind = sql.Identifier(row[0], "gin_trgm_ops")
+        statement = "CREATE INDEX IF NOT EXISTS terms_by_likeness ON all_terms USING gin (term {})"
+        connection.execute(sql.SQL(statement).format(kind))
 
 
 def _number(connection: Connection, address: Address) -> int | None:
@@ -510,7 +510,7 @@ class _ServerState(NamedTuple):
     version: str
     role: str
     connections: int
-    most: int
+    limit: int
     is_standby: bool
     has_trigrams: bool
     may_write: bool
@@ -520,14 +520,14 @@ class _ServerState(NamedTuple):
 def server_of(address: Address) -> _ServerState:
     """Look at the server of a corpus that is there."""
     with reading(address) as cursor:
-        (found,) = cursor.fetch(
+        (row,) = cursor.fetch(
             "SELECT current_setting('server_version'), current_user::text, "
             "(SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'), "
             "current_setting('max_connections')::int, "
             "pg_is_in_recovery(), EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_trgm'), "
             "has_table_privilege('all_documents', 'INSERT'), NOT row_security_active('all_documents')"
         )
-    return _ServerState(*found)
+    return _ServerState(*row)
 
 
 # ---- texts: PostgreSQL has no NUL in one, and a path may have it

@@ -56,7 +56,7 @@ class _Held(PostgresCursor):
     """
 
     def __init__(self, store: PostgresStore, connection: Connection, generation: bytes) -> None:
-        super().__init__(connection, kept=store.kept)
+        super().__init__(connection, cache=store.kept)
         self._store, self.generation = store, generation
         self._is_resting = self._is_closed = False
 
@@ -70,14 +70,14 @@ class _Held(PostgresCursor):
             except psycopg.OperationalError as error:
                 if not self.connection.closed and not isinstance(error, psycopg.errors.SerializationFailure):
                     raise
-                self.rest()
+                self.pause()
                 self._resume()
                 return super()._read(statement, values)
 
-    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+    def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
         with translated(self._store.path):
             self._resume()
-            yield from super().each(statement)
+            yield from super().stream(statement)
 
     def _resume(self) -> None:
         if self._is_closed:
@@ -96,7 +96,7 @@ class _Held(PostgresCursor):
                 self._store.give_back(connection)
         return generation == self.generation
 
-    def rest(self) -> None:
+    def pause(self) -> None:
         """End the transaction."""
         with self._in_use:
             if not self._is_resting:
@@ -104,7 +104,7 @@ class _Held(PostgresCursor):
                 self._store.give_back(self.connection)
 
     def close(self) -> None:
-        self.rest()
+        self.pause()
         if not self._is_closed:
             self._is_closed = True
             self._store.trips += self.trips
@@ -120,14 +120,14 @@ def _retried(method: Callable[P, R]) -> Callable[P, R]:
     """A change that is tried again where the server ended it for the sake of another: nothing of it was kept."""
 
     @wraps(method)
-    def again(*given: P.args, **named: P.kwargs) -> R:
+    def again(*positional: P.args, **named: P.kwargs) -> R:
         for _ in range(_ATTEMPTS - 1):
             try:
-                return method(*given, **named)
+                return method(*positional, **named)
             except StoreBusyError as error:
                 if not isinstance(error.__context__, _OVERTAKEN):
                     raise
-        return method(*given, **named)
+        return method(*positional, **named)
 
     return again
 
@@ -243,9 +243,9 @@ class PostgresStore(Store):
         with translated(self.path):
             return cast("_Held", snapshot.cursor).goes_on(*self.begun())
 
-    def rest(self, snapshot: StoredSnapshot) -> None:
+    def pause(self, snapshot: StoredSnapshot) -> None:
         """End the transaction of a snapshot until its next question."""
-        cast("_Held", snapshot.cursor).rest()
+        cast("_Held", snapshot.cursor).pause()
 
     def _reading(self) -> AbstractContextManager[Cursor]:
         return self._transaction()
@@ -318,11 +318,11 @@ class PostgresStore(Store):
             if until is not None and time.monotonic() >= until:
                 raise StoreBusyError(f"another process is adding this place to {self.path}; try again when it is done")
             time.sleep(_LOOK_SECONDS)
-        done = threading.Event()
+        ended = threading.Event()
 
         def renew() -> None:
             nonlocal end
-            while end is not None and not done.wait(_BEAT_SECONDS):
+            while end is not None and not ended.wait(_BEAT_SECONDS):
                 with suppress(StoreError):
                     end = self._leased(number, end)
 
@@ -331,7 +331,7 @@ class PostgresStore(Store):
         try:
             yield
         finally:
-            done.set()
+            ended.set()
             renewing.join()
             with suppress(StoreError), self._transaction(WAIT_SECONDS) as cursor:
                 cursor.execute("DELETE FROM counters WHERE number = ? AND segments = ?", (number, end))

@@ -103,8 +103,8 @@ class Kept:
     @property
     def record(self) -> dict[str, Any]:
         """Fields to add to a text's metadata."""
-        shown = ("start", "end", "cut_start", "cut_end")
-        return {"ranks": list(self.numbers), **{name: getattr(self, name) for name in shown}}
+        bounds = ("start", "end", "cut_start", "cut_end")
+        return {"ranks": list(self.numbers), **{name: getattr(self, name) for name in bounds}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Fitting:
         if self.sources is not None and not isinstance(self.sources, Mapping):
             raise SettingError(f"sources is {type(self.sources).__name__}; give texts by the name of their document")
 
-    def kept(self, brought: Sequence[Brought]) -> list[Kept]:
+    def fit(self, brought: Sequence[Brought]) -> list[Kept]:
         """The texts that fit, in reading order; joined by empty lines they count at most the budget."""
         context = pack(
             self._windows(brought),
@@ -138,15 +138,15 @@ class Fitting:
         ]
 
     def _windows(self, brought: Sequence[Brought]) -> list[Window]:
-        ranked = [(number, each, float(len(brought) - number)) for number, each in enumerate(brought)]
-        for number, each, _ in ranked:
-            if not isinstance(each.text, str):
-                raise InputError(f"text {number} is {type(each.text).__name__}; only texts can be fitted")
+        ranked = [(number, item, float(len(brought) - number)) for number, item in enumerate(brought)]
+        for number, item, _ in ranked:
+            if not isinstance(item.text, str):
+                raise InputError(f"text {number} is {type(item.text).__name__}; only texts can be fitted")
         if self.sources is None:
-            return [_whole(number, each.text, score) for number, each, score in ranked if each.text.strip()]
-        named = {each.source for _, each, _ in ranked}
+            return [_whole(number, item.text, score) for number, item, score in ranked if item.text.strip()]
+        named = {item.source for _, item, _ in ranked}
         documents = {name: Document(name, self._source(name)) for name in sorted(filter(None, named))}
-        hits = [_hit(documents, number, each, score) for number, each, score in ranked if each.text.strip()]
+        hits = [_hit(documents, number, item, score) for number, item, score in ranked if item.text.strip()]
         return list(inflate(hits, documents, budget=self.budget))
 
     def _source(self, name: str) -> str:

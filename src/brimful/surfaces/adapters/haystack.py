@@ -63,7 +63,7 @@ class BrimfulRetriever:
     def run(self, query: str, budget: int | None = None) -> dict[str, list[Document]]:
         """The passages for a question; `budget` is for this question alone."""
         answers = self._retrieval.answers(self._opened(), query, budget=budget)
-        documents = [Document(id=each.id, content=each.text, meta=each.metadata, score=each.score) for each in answers]
+        documents = [Document(id=item.id, content=item.text, meta=item.metadata, score=item.score) for item in answers]
         return {"documents": documents}
 
     @component.output_types(documents=list[Document])
@@ -121,14 +121,14 @@ class BrimfulPacker:
     def run(self, documents: list[Document], budget: int | None = None) -> dict[str, list[Document]]:
         """The documents that fit; `budget` is for these documents alone."""
         fitting = self._fitting if budget is None else replace(self._fitting, budget=budget)
-        brought = [Brought(each.content, each.meta.get(self.source_key)) for each in documents]  # type: ignore[arg-type]
+        brought = [Brought(item.content, item.meta.get(self.source_key)) for item in documents]  # type: ignore[arg-type]
         fitted = [
             replace(
-                documents[each.numbers[0]],
-                content=each.text,
-                meta={**documents[each.numbers[0]].meta, "brimful": each.record},
+                documents[item.numbers[0]],
+                content=item.text,
+                meta={**documents[item.numbers[0]].meta, "brimful": item.record},
             )
-            for each in fitting.kept(brought)
+            for item in fitting.fit(brought)
         ]
         return {"documents": fitted}
 

@@ -63,7 +63,7 @@ class BrimfulRetriever(BaseRetriever):
         budget: Budget | int | None = None,
     ) -> list[LangChainDocument]:
         answers = self._retrieval.answers(self.engine, query, budget=budget)
-        return [LangChainDocument(id=each.id, page_content=each.text, metadata=each.metadata) for each in answers]
+        return [LangChainDocument(id=item.id, page_content=item.text, metadata=item.metadata) for item in answers]
 
     async def _aget_relevant_documents(
         self,
@@ -113,14 +113,14 @@ class BrimfulCompressor(BaseDocumentCompressor, BaseDocumentTransformer):
         **kwargs: Any,  # noqa: ARG002
     ) -> Sequence[LangChainDocument]:
         """The documents that fit."""
-        brought = [Brought(each.page_content, each.metadata.get(self.source_key)) for each in documents]
+        brought = [Brought(item.page_content, item.metadata.get(self.source_key)) for item in documents]
         return [
             LangChainDocument(
-                page_content=kept.text,
-                metadata={**documents[kept.numbers[0]].metadata, "brimful": kept.record},
-                id=documents[kept.numbers[0]].id,
+                page_content=passage.text,
+                metadata={**documents[passage.numbers[0]].metadata, "brimful": passage.record},
+                id=documents[passage.numbers[0]].id,
             )
-            for kept in self._fitting.kept(brought)
+            for passage in self._fitting.fit(brought)
         ]
 
 
@@ -135,13 +135,13 @@ def add_documents(
 
     A document that holds a credential refuses all of them, unless `allow=("secret",)`.
     """
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     stored = []
     for number, document in enumerate(documents):
         source = document.metadata.get(source_key) or document.id
         if not isinstance(source, str):
             raise DocumentError(f"document {number} has no name: metadata[{source_key!r}] is {source!r}")
-        seen[source] = seen.get(source, 0) + 1
-        path = source if seen[source] == 1 else f"{source}#{seen[source]}"
+        counts[source] = counts.get(source, 0) + 1
+        path = source if counts[source] == 1 else f"{source}#{counts[source]}"
         stored.append(Document(path, document.page_content))
     return engine.add_documents(stored, allow=allow)

@@ -60,7 +60,7 @@ class BrimfulRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         answers = self._retrieval.answers(self.engine, query_bundle.query_str)
-        return [NodeWithScore(node=_node(each), score=each.score) for each in answers]
+        return [NodeWithScore(node=_node(answer), score=answer.score) for answer in answers]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
@@ -96,9 +96,9 @@ class BrimfulPostprocessor(BaseNodePostprocessor):
         query_bundle: QueryBundle | None = None,  # noqa: ARG002  (the ranking is the order in which they come)
     ) -> list[NodeWithScore]:
         mode = MetadataMode.LLM if self.sources is None else MetadataMode.NONE
-        brought = [Brought(each.node.get_content(mode), _source_of(each.node)) for each in nodes]
-        fitted = [_kept(nodes, brought, kept) for kept in self._fitting.kept(brought)]
-        return [each for each in fitted if each is not None]
+        brought = [Brought(node.node.get_content(mode), _source_of(node.node)) for node in nodes]
+        fitted = [_cut_node(nodes, brought, passage) for passage in self._fitting.fit(brought)]
+        return [node for node in fitted if node is not None]
 
 
 def _node(answer: Answer) -> TextNode:
@@ -114,20 +114,20 @@ def _source_of(node: BaseNode) -> str | None:
     return None if node.source_node is None else node.source_node.node_id
 
 
-def _kept(nodes: Sequence[NodeWithScore], brought: Sequence[Brought], kept: Kept) -> NodeWithScore | None:
+def _cut_node(nodes: Sequence[NodeWithScore], brought: Sequence[Brought], passage: Kept) -> NodeWithScore | None:
     """The best node of a window, cut to what the window shows; None if that is metadata alone."""
-    number = kept.numbers[0]
+    number = passage.numbers[0]
     node = nodes[number].node.model_copy(deep=True)
-    node.metadata["brimful"] = kept.record
+    node.metadata["brimful"] = passage.record
     node.excluded_llm_metadata_keys = [*node.excluded_llm_metadata_keys, "brimful"]
     node.excluded_embed_metadata_keys = [*node.excluded_embed_metadata_keys, "brimful"]
-    if kept.text != brought[number].text:
+    if passage.text != brought[number].text:
         body = node.get_content(MetadataMode.NONE).strip()
         head = brought[number].text.partition(body)[0] if body else brought[number].text
-        if kept.text.strip() in head:
+        if passage.text.strip() in head:
             return None
-        node.set_content(kept.text.removeprefix(head))
-    if node.get_content(MetadataMode.LLM) != kept.text:  # what is shown is what was counted, whatever the template
-        node.set_content(kept.text)
+        node.set_content(passage.text.removeprefix(head))
+    if node.get_content(MetadataMode.LLM) != passage.text:  # what is shown is what was counted, whatever the template
+        node.set_content(passage.text)
         node.excluded_llm_metadata_keys = list(node.metadata)
     return NodeWithScore(node=node, score=nodes[number].score)

@@ -158,7 +158,7 @@ def _database_server(place: Address) -> Iterator[Finding]:
     from brimful.store.postgres.session import server_of
 
     server = server_of(place)
-    used = f"{server.connections} of {server.most} connections used"
+    used = f"{server.connections} of {server.limit} connections used"
     yield Finding("server", "good", f"PostgreSQL {server.version}, {used}")
     if not server.has_trigrams:
         text = "pg_trgm is not there, so terms have no index for look-ups by likeness: CREATE EXTENSION pg_trgm"

@@ -65,7 +65,7 @@ def is_served(name: str, settings: ServeSettings) -> bool:
     A number can't be bent by a DNS server, so beyond loopback every address of this machine is fine.
     """
     plain = name.lower().rstrip(".")
-    if plain in ("localhost", settings.host.lower()) or plain in (each.lower() for each in settings.hosts):
+    if plain in ("localhost", settings.host.lower()) or plain in (host.lower() for host in settings.hosts):
         return True
     address = address_of(plain)
     return address is not None and (address.is_loopback or not is_loopback(settings.host))

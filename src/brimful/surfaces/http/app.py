@@ -65,9 +65,9 @@ def _page_routes() -> APIRouter:
     """The page at `/`, and what it needs below `/assets/`."""
     routes = APIRouter(include_in_schema=False)
     files = {
-        each.relative_to(FOLDER).as_posix(): (each.read_bytes(), _KINDS[each.suffix])
-        for each in sorted(FOLDER.rglob("*"))
-        if each.suffix in _KINDS
+        file.relative_to(FOLDER).as_posix(): (file.read_bytes(), _KINDS[file.suffix])
+        for file in sorted(FOLDER.rglob("*"))
+        if file.suffix in _KINDS
     }
 
     def served(request: Request, name: str) -> Response:
@@ -196,7 +196,7 @@ async def _known_parameters(request: Request) -> None:
     if request.url.path == "/":
         return
     dependant = getattr(request.scope.get("route"), "dependant", None)
-    names = [each.alias for each in dependant.query_params] if dependant is not None else []
+    names = [parameter.alias for parameter in dependant.query_params] if dependant is not None else []
     for name in request.query_params:
         if name not in names:
             advice = f"; {suggest(name[:60], names)}parameters: {', '.join(names)}" if names else "; there are none"

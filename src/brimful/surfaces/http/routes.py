@@ -71,7 +71,7 @@ def document_routes(service: Service) -> APIRouter:
     @service.answers
     def add(body: schemas.AddRequest) -> records.Record:
         """Store texts under paths of your own; a file of an added folder keeps its path. Visible when this answers."""
-        documents = [Document(each.path, each.text, time=each.time) for each in body.documents]
+        documents = [Document(item.path, item.text, time=item.time) for item in body.documents]
         return {"added": engine.add_documents(documents), "root": engine.root}
 
     @routes.delete("", responses=described(schemas.RemovedBody, 507))

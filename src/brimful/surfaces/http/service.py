@@ -98,7 +98,7 @@ def install_problems(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
-        errors = [_field_error(each) for each in error.errors()[:_MOST_ERRORS]]
+        errors = [_field_error(item) for item in error.errors()[:_MOST_ERRORS]]
         return problem("request.invalid", f"{errors[0]['where']}: {errors[0]['problem']}", errors=errors)
 
     @app.exception_handler(HTTPException)
@@ -124,7 +124,7 @@ def tagged_bytes(
     """A response under an ETag of the state root and a hash of its content, or 304 if the client has it."""
     tag = f'"{root[:32]}-{blake3(content).hexdigest(16)}"'
     headers = {"etag": tag, "cache-control": "private, no-cache", **(headers or {})}
-    client_tags = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
+    client_tags = [item.strip().removeprefix("W/") for item in request.headers.get("if-none-match", "").split(",")]
     if tag in client_tags or "*" in client_tags:
         return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type=media_type)
@@ -143,7 +143,7 @@ def described(model: type, *statuses: int, tag: bool = False) -> dict[int | str,
         responses[304] = {"description": "The client has it already", "headers": headers}
     responses[400] = {"description": "Not HTTP that can be read, or a head that is too long"}
     for status in sorted({401, 403, 405, 421, 422, 500, 503, 504, *statuses}):
-        titles = "; ".join(dict.fromkeys(each.title for each in OUTCOMES.values() if each.status == status))
+        titles = "; ".join(dict.fromkeys(item.title for item in OUTCOMES.values() if item.status == status))
         responses[status] = {"model": ProblemBody, "description": titles, "content": {MEDIA_TYPE: {}}}
     return responses
 
@@ -237,8 +237,8 @@ class Service:
 
     def close(self) -> None:
         """End the threads."""
-        for each in (self.workers, self.runs, self.health):
-            each.close()
+        for item in (self.workers, self.runs, self.health):
+            item.close()
 
     async def answer(self, work: Callable[[], Record]) -> Response:
         """The JSON of a record that a worker thread makes."""
@@ -285,15 +285,15 @@ class Service:
 
     def check_question(self, question: str) -> None:
         """Refuse a question above the limit of characters."""
-        most = self.settings.question_characters
-        if len(question) > most:
-            raise InputTooLongError(f"the question has {len(question)} characters and {most} is the limit; shorten it")
+        limit = self.settings.question_characters
+        if len(question) > limit:
+            raise InputTooLongError(f"the question has {len(question)} characters and {limit} is the limit; shorten it")
 
     def check_budget(self, tokens: int) -> None:
         """Refuse a budget above the limit of tokens."""
-        most = self.settings.budget_tokens
-        if tokens > most:
-            raise BudgetError(f"a budget of {tokens} tokens is above the server's limit of {most}; ask for less")
+        limit = self.settings.budget_tokens
+        if tokens > limit:
+            raise BudgetError(f"a budget of {tokens} tokens is above the server's limit of {limit}; ask for less")
 
     def check_results(self, limit: int, *, limit_of_server: int) -> None:
         """Refuse to list more than the server lists at once."""
