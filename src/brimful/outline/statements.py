@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from brimful.outline.masking import before_blanks
 _LONGEST_HEAD = 16_000  # bytes of a statement that are read
 _DEEPEST = 12  # brackets in brackets
 _MOST_INNER = 100  # braces in a head
-_SEMICOLON, _OPEN, _CLOSE = b";{}"
 _SIGNS = re.compile(rb"[;{}]")
 _ROUND = re.compile(rb"\([^()]*+\)")
 _ANGLE = re.compile(rb"(?<=[\w\s:>\x05,])<[^<>;(){}]*+>")
@@ -60,8 +59,7 @@ _LINKAGE = re.compile(rb"extern\s++\"++\s*+\{")  # with its name masked
 _DEFINE = re.compile(rb"\#[ \t]*define[ \t]+(" + NAME + rb")(?P<args>\([^)\n]*+\))?+(?P<value>.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
+class _Scope(NamedTuple):
     close: int
     kind: str  # of what is around: "", class, enum, module
     name: str
@@ -130,7 +128,7 @@ class _Reader:
         self.found: list[Found] = []
         self._code, self._pairs, self._language = source.code, source.pairs, source.language
         self._content, self._several_lines = source.content, several_lines
-        self._signs: list[int] = []  # of what is read
+        self._end = 0  # of what is read
         words = _TYPE.get(source.language, _C_TYPE)
         self._type = re.compile(rb"(" + words + rb")(?![\w.])")
         self._wanted = _DECLARING.get(source.language, _DECLARING_IN_C)
@@ -139,63 +137,53 @@ class _Reader:
 
     def read(self, begin: int, end: int) -> list[Found]:
         """What is defined between two places outside of all statements."""
-        self.found = []
+        self.found, self._end = [], end
         scopes: list[_Scope] = []
         code = self._code
         outside = _Scope(len(code), "", "")
-        self._signs = signs = [sign.start() for sign in _SIGNS.finditer(code, begin, end)]
-        at = 0
-        while at < len(signs):
-            place = signs[at]
+        position = begin
+        while (found := _SIGNS.search(code, position, end)) is not None:
+            place, sign = found.start(), found[0]
             while scopes and place > scopes[-1].close:
                 scopes.pop()
-            sign = code[place]
             scope = scopes[-1] if scopes else outside
-            if sign == _CLOSE:
-                at, begin = at + 1, place + 1
-            elif sign == _SEMICOLON:
-                if scope.kind == "enum":  # its constants end here
-                    scopes[-1] = _Scope(scope.close, "class", scope.name)
-                else:
-                    self._declaration(begin, place, scope)
-                at, begin = at + 1, place + 1
-            else:
-                at, begin = self._brace(begin, place, at, scopes, scope)
+            if sign == b"{":
+                position, begin = self._brace(begin, place, scopes, scope)
+                continue
+            if sign == b";" and scope.kind == "enum":  # its constants end here
+                scopes[-1] = _Scope(scope.close, "class", scope.name)
+            elif sign == b";":
+                self._declaration(begin, place, scope)
+            position = begin = place + 1
         return self.found
 
-    def _brace(self, begin: int, place: int, at: int, scopes: list[_Scope], scope: _Scope) -> tuple[int, int]:
+    def _brace(self, begin: int, place: int, scopes: list[_Scope], scope: _Scope) -> tuple[int, int]:
         """What does this brace open? Where to go on, and where the statement begins that comes then."""
-        close = self._pairs.close_of(place)
-        after = len(self._code) if close is None else close + 1
-        behind = self._after(after)
+        after = self._pairs.after(place)
         if scope.kind == "enum":
-            return behind, begin  # the constant of an enumeration
+            return after, begin  # the constant of an enumeration
         head = self._head(begin, place)
         if head.kind == "value":
-            return self._after_value(behind), begin
+            return self._after_value(after), begin
         if head.kind == "inner":
-            return self._after_inner(begin, place, behind)
-        if head.kind in ("block", "function"):
-            if head.kind == "function":
-                if self._is_c and self._code.endswith(b"try", head.start, head.end):
-                    after = self._after_catches(after)
-                    behind = self._after(after)
-                self._add(head, after)
-            return behind, after
+            return self._after_inner(begin, place, after), begin
         if head.kind == "scope":  # extern "C"
-            return at + 1, place + 1
-        if head.name:
-            end = self._typedef(head, after) if head.is_typedef else self._type_end(after)
-            self._add(head, end)
+            return place + 1, place + 1
+        if head.kind == "block":
+            return after, after
+        if head.kind == "function":
+            if self._is_c and self._code.endswith(b"try", head.start, head.end):
+                after = self._after_catches(after)
+            self._add(head, after)
+        elif head.name:
+            self._add(head, self._typedef(head, after) if head.is_typedef else self._type_end(after))
         elif head.is_typedef:
             self._typedef(head, after)
-        if head.kind == "property":
-            return behind, after
-        if self._is_c and head.kind == "enum":
-            return behind, after
+        if head.kind in ("function", "property") or (self._is_c and head.kind == "enum"):
+            return after, after
         kind = "enum" if head.kind == "enum" else "class" if head.kind != "module" else ""
         scopes.append(_Scope(after, kind, head.name))
-        return at + 1, place + 1
+        return place + 1, place + 1
 
     def _after_catches(self, after: int) -> int:
         """Behind the handlers of a function whose whole body is tried."""
@@ -206,24 +194,19 @@ class _Reader:
             after = self._pairs.after(brace)
         return after
 
-    def _after_value(self, at: int) -> int:
+    def _after_value(self, position: int) -> int:
         """Go on at the semicolon or brace that ends an expression."""
-        while at < len(self._signs) and self._code[self._signs[at]] == _OPEN:
-            at = self._after(self._pairs.after(self._signs[at]))
-        return at
+        while (sign := _SIGNS.search(self._code, position, self._end)) is not None and sign[0] == b"{":
+            position = self._pairs.after(sign.start())
+        return position
 
-    def _after_inner(self, begin: int, place: int, behind: int) -> tuple[int, int]:
+    def _after_inner(self, begin: int, place: int, after: int) -> int:
         """Go on behind a brace that is part of a head: in brackets, or `member{value}`."""
         around = self._pairs.around(place)
         if around is not None and around > begin and self._code[around] == 40:
-            behind = self._after(self._pairs.after(around))
+            after = self._pairs.after(around)
         self._inner = (begin, self._inner[1] + 1 if self._inner[0] == begin else 1)
-        if self._inner[1] > _MOST_INNER:
-            return self._after_value(behind), begin
-        return behind, begin
-
-    def _after(self, position: int) -> int:
-        return bisect_left(self._signs, position)
+        return self._after_value(after) if self._inner[1] > _MOST_INNER else after
 
     def _type_end(self, after: int) -> int:
         """A type of C ends with a semicolon."""
@@ -248,12 +231,11 @@ class _Reader:
 
     def _head(self, begin: int, end: int) -> _Head:
         """Read a statement that a brace follows."""
-        text = self._code[max(begin, end - _LONGEST_HEAD) : end]
         low = max(begin, end - _LONGEST_HEAD)
-        start, words = _started(text, low)
-        finish = low + len(text.rstrip())
+        start, words = _started(self._code[low:end], low)
+        finish = start + len(words)
         if not words:
-            return _Head(start, start, "", "block")
+            return _Head(start, finish, "", "block")
         if (name := self._plain_function(words)) is not None:
             return _Head(start, finish, name, "function")
         flat = _flattened(words, square=self._language != "dart")
@@ -265,7 +247,7 @@ class _Reader:
 
     def _plain_function(self, words: bytes) -> str | None:
         """The name of a function whose head is names and one list of parameters, as most are."""
-        plain = _PLAIN_FUNCTION.match(words)
+        plain = _PLAIN_FUNCTION.match(words) if words.endswith(b")") else None
         if plain is None or plain[1] in _NOT_NAMES or self._type.search(words, 0, plain.end(1)) is not None:
             return None
         before = words[: plain.end(1)]
@@ -339,7 +321,7 @@ class _Reader:
         colon = _SINGLE_COLON.search(rest)
         rest = rest[: colon.start()] if colon is not None else rest
         if found[1] == b"namespace":
-            return re.sub(rb"\s+", b"", rest.replace(b"inline ", b"")).decode(errors="replace")
+            return b"".join(rest.replace(b"inline ", b"").split()).decode(errors="replace")
         rest = re.sub(rb"\x02\x01*|\x05+", b" ", rest)
         names = [word for word in re.findall(rb"(?:" + NAME + rb"\s*::\s*)*" + NAME, rest) if word != b"final"]
         return names[-1].rpartition(b"::")[2].decode(errors="replace") if names else ""
@@ -359,7 +341,7 @@ class _Reader:
         name = call["name"]
         if name.startswith(b"operator"):
             name = re.sub(rb"\x03\x01*+", b"[]", re.sub(rb"\x02\x01*+", b"()", name))
-        return re.sub(rb"\s+", b"", name).decode(errors="replace"), "function"
+        return b"".join(name.split()).decode(errors="replace"), "function"
 
     def _property(self, flat: bytes) -> tuple[str, str]:
         if re.search(rb"\bthis\s*\x03", flat):  # an indexer
@@ -390,8 +372,7 @@ class _Reader:
         named = self._declared(flat, words, scope)
         if named is not None:
             name, kind = named
-            finish = begin + len(text.rstrip())
-            self.found.append(Found(start, name, kind, finish, end + 1))
+            self.found.append(Found(start, name, kind, start + len(words), end + 1))
 
     def _declared(self, flat: bytes, words: bytes, scope: _Scope) -> tuple[str, str] | None:
         if self._is_c:
@@ -464,8 +445,7 @@ class _Reader:
         return (name, kind) if name else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
+class _Head(NamedTuple):
     start: int
     end: int
     name: str

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, overload
 
@@ -220,19 +219,19 @@ def _nested(source: Source, remarks: tuple[Places, Places], found: Sequence[Foun
         for each in ordered
     ]
     given = np.array(columns, np.int64).reshape(-1, 4)
-    return Definitions(source, given, remarks, lambda at: (ordered[at].name, ordered[at].kind, ordered[at].owner))
+    return Definitions(source, given, remarks, [(each.name, each.kind, each.owner) for each in ordered])
 
 
 def _in_python(source: Source, remarks: tuple[Places, Places]) -> Definitions:
     """The functions, classes and constants of Python, decorators included."""
-    code, rows = source.code, define_python(source.code, source.pairs.turns)
-    bits = np.array([_BITS.get(kind, 0) for kind in _PYTHON_KINDS], np.int64)[rows[:, 3]]
-
-    def said(at: int) -> tuple[str, str, str]:
-        name, name_end, kind = rows[at, 1:4].tolist()
-        return code[name:name_end].decode(errors="replace"), _PYTHON_KINDS[kind], ""
-
-    return Definitions(source, np.stack((rows[:, 0], rows[:, 5], rows[:, 4], bits), axis=1), remarks, said)
+    rows = define_python(source.code, source.pairs.turns)
+    given = rows[:, [0, 5, 4, 3]]
+    given[:, 3] = _PYTHON_BITS[given[:, 3]]
+    names = [
+        (source.code[name:name_end].decode(errors="replace"), _PYTHON_KINDS[kind], "")
+        for name, name_end, kind in rows[:, 1:4].tolist()
+    ]
+    return Definitions(source, given, remarks, names)
 
 
 _PYTHON_KINDS = ("function", "class", "constant")
@@ -242,6 +241,7 @@ _BITS = {
     **dict.fromkeys(("class", "struct", "enum", "interface", "trait", "impl", "extension", "object"), OWNER | BLOCK),
     **dict.fromkeys(("module", "type", "table", "view", "block", "stage", "property"), BLOCK),
 }
+_PYTHON_BITS = np.array([_BITS.get(kind, 0) for kind in _PYTHON_KINDS], np.int64)
 _DOCSTRINGS = frozenset(("python", "clojure", "commonlisp", "elisp"))
 _ATTRIBUTED = {
     **dict.fromkeys("rust kotlin swift scala javascript typescript tsx php".split(), ATTRIBUTES),
@@ -257,7 +257,7 @@ class Definitions(Sequence[Definition]):
         source: Source,
         given: Numbers,
         remarks: tuple[Places, Places],
-        said: Callable[[int], tuple[str, str, str]],
+        names: Sequence[tuple[str, str, str]],
     ) -> None:
         comments, strings = remarks
         self._source, self._given = source, given
@@ -266,7 +266,7 @@ class Definitions(Sequence[Definition]):
             source.content, source.code, given, comments=comments, strings=strings, attributes=attributes,
             brackets=source.pairs.turns if attributes else None,
         )  # fmt: skip
-        self._said = said  # the name, kind and owner of each that was given
+        self._names = names  # the name, kind and owner of each that was given
         self._made: dict[int, Definition] = {}
 
     def __len__(self) -> int:
@@ -290,21 +290,21 @@ class Definitions(Sequence[Definition]):
 
     def name(self, at: int) -> str:
         """What one of them is called."""
-        return self._said(int(self.rows[at, 7]))[0]
+        return self._names[int(self.rows[at, 7])][0]
 
     def heads(self) -> Numbers:
         """A row for each definition of more than a value, as `definition_heads` gives them."""
-        code, heads, levels = self._source.code, [], [0]
+        code, heads, levels, starts = self._source.code, [], [0], self._given[:, 0].tolist()
         for start, end, _, signature_end, parent, _, _, number, what in self.rows.tolist():
             levels.append(levels[parent + 1] + bool(what & BLOCK))
             if what & BLOCK:
-                name = _place_of(code, self._said(number)[0], int(self._given[number, 0]), signature_end)
+                name = _place_of(code, self._names[number][0], starts[number], signature_end)
                 heads.append((start, name, end, levels[-1]))
         return np.array(heads, np.int64).reshape(-1, 4)
 
     def _read(self, at: int) -> Definition:
         start, end, signature, signature_end, parent, doc, doc_end, number, what = self.rows[at].tolist()
-        name, kind, owner = self._said(number)
+        name, kind, owner = self._names[number]
         kind = "method" if kind == "function" and what & OWNED else kind
         qualified = f"{owner}.{name}" if owner else name
         qualified = qualified if parent < 0 else f"{self._made[parent].qualified}.{qualified}"
@@ -314,14 +314,14 @@ class Definitions(Sequence[Definition]):
         )
 
 
-_WORD = re.compile(rb"[\w\x80-\xff]")
+_IN_WORD = frozenset(code for code in range(256) if code >= 0x80 or chr(code).isalnum() or code == ord("_"))
 
 
 def _place_of(code: bytes, name: str, start: int, end: int) -> int:
     """Where a definition that starts at a place has its name; its start where the name is written otherwise."""
     word = name.encode()
     at = code.find(word, start, end) if word else -1
-    while at >= 0 and (_WORD.match(code, at + len(word)) or (at and _WORD.match(code, at - 1))):
+    while at >= 0 and not _IN_WORD.isdisjoint((*code[max(at - 1, 0) : at], *code[at + len(word) : at + len(word) + 1])):
         at = code.find(word, at + 1, end)
     return at if at >= 0 else start
 

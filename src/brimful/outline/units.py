@@ -46,8 +46,7 @@ _ROW_FORMATS = frozenset({"csv", "tsv", "jsonl", "log", None})
 _WRAPPED = 200  # no text is wrapped to longer lines: after a longer one begins a paragraph
 _LEAST_TURNS = 3
 _MOST_LEVELS = 6
-_COUNTED = ~np.isin(np.arange(256), list(b" \t"))
-_NO_ROWS, _NO_PLACES = np.zeros((0, 3), np.int64), np.zeros((0, 5), np.int64)
+_NO_ROWS, _NO_PLACES = np.zeros((0, 3), np.int64), np.zeros((0, 4), np.int64)
 _LEAST_DEFINITION = 100  # bytes of a definition that begins a unit, as does the one after it: less is an accessor
 _GATHERED = 300  # bytes of code and data that are gathered into a unit
 _SPEAKS = np.isin(np.arange(256), [*b"ABCDEFGHIJKLMNOPQRSTUVWXYZ<[0123456789", *range(0x80, 0x100)])
@@ -91,11 +90,9 @@ class _Axis:
 
     def filled_before(self, cuts: Cuts) -> Cuts:
         """How many bytes stand before each of some ascending cuts, blanks within lines not counted."""
-        if not len(cuts):
-            return cuts
-        filled = _COUNTED[np.frombuffer(self.content, np.uint8)]
-        counts = np.add.reduceat(filled, np.append(0, cuts), dtype=np.int64)[:-1]
-        return np.cumsum(np.where(np.diff(np.append(0, cuts)) > 0, counts, 0))
+        codes = self.lines.codes
+        blanks = np.flatnonzero((codes == ord(" ")) | (codes == ord("\t")))
+        return cuts - blanks.searchsorted(cuts)
 
     def text_at(self, places: Cuts) -> Cuts:
         """Which text each of some ascending places is in, or behind."""
@@ -275,14 +272,14 @@ def _divide_lines(axis: _Axis, walls: Cuts) -> _Division:
 
 def _definitions(axis: _Axis) -> tuple[Heads, Cuts]:
     """The lines of code that name a definition of more than a value, and where those of several lines begin."""
-    places = [_NO_PLACES]
-    for number in np.flatnonzero((axis.kinds == _CODE) & (axis.ends - axis.bases <= LARGEST)).tolist():
-        rows = definition_heads(axis.content_of(number), axis.texts[number].language)
-        is_cut = rows[:, 2] - rows[:, 0] >= _LEAST_DEFINITION
-        following = rows[:, 0].searchsorted(rows[is_cut, 2])
-        is_cut[following[following < len(rows)]] = True
-        places.append(np.column_stack((rows + int(axis.bases[number]) * np.array((1, 1, 1, 0)), is_cut)))
-    starts, names, ends, levels, is_cut = np.concatenate(places).T
+    numbers = np.flatnonzero((axis.kinds == _CODE) & (axis.ends - axis.bases <= LARGEST))
+    rows = [definition_heads(axis.content_of(number), axis.texts[number].language) for number in numbers.tolist()]
+    bases = np.repeat(axis.bases[numbers], np.array([len(row) for row in rows], np.int64))
+    starts, names, ends, levels = np.concatenate([_NO_PLACES, *rows]).T + np.array([[1], [1], [1], [0]]) * bases
+    is_cut = ends - starts >= _LEAST_DEFINITION
+    following = starts.searchsorted(ends[is_cut])
+    in_text = following < bases.searchsorted(bases[is_cut], side="right")
+    is_cut[following[in_text]] = True
     begins, named, finish = (
         axis.lines.starts.searchsorted(column, side="right") - 1 for column in (starts, names, ends)
     )
@@ -290,7 +287,7 @@ def _definitions(axis: _Axis) -> tuple[Heads, Cuts]:
     heads = Heads(
         axis.lines.firsts[lines], axis.lines.ends[lines], np.minimum(levels, _MOST_LEVELS)[first], names[first]
     )
-    return heads, np.unique(axis.lines.starts[begins[(finish > begins) & (is_cut > 0)]])
+    return heads, np.unique(axis.lines.starts[begins[(finish > begins) & is_cut]])
 
 
 def _in_order(parts: Sequence[Heads]) -> Heads:
