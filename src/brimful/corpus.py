@@ -306,7 +306,7 @@ class Corpus:
             partial(inside, self.snapshot),
             counter=tokens_for(model),
             room=tokens,
-            asked=len(best),
+            answered=len(best),
             words=() if hits is None else _question_words(hits),
         )
 

@@ -80,11 +80,11 @@ class ShownWindow(Citation):
     lexical: float | None = field(metadata=_described("The share of words."))
     semantic: float | None = field(metadata=_described("The share of meaning."))
     text: str
-    terms: tuple[str, ...] = field(metadata=_described("Words of the question that stand there."))
+    terms: tuple[str, ...] = field(metadata=_described("Words of the question in it."))
     matches: tuple[ShownMatch, ...]
     coherence: ShownCoherence
     strategy: str
-    also_in: tuple[str, ...] = field(metadata=_described("Documents that say nearly the same."))
+    also_in: tuple[str, ...] = field(metadata=_described("Documents with nearly equal text."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class ShownCorrection:
 class ShownHit(Citation):
     """A hit of a search."""
 
-    terms: tuple[str, ...] = field(metadata=_described("Words of the question that stand there."))
+    terms: tuple[str, ...] = field(metadata=_described("Words of the question in it."))
     text: str = field(metadata=_described("Untrusted quotation, possibly cut."))
     lexical: float | None = field(metadata=_described("The share of words."))
     semantic: float | None = field(metadata=_described("The share of meaning."))
@@ -157,7 +157,7 @@ def as_record(result: Any, **changed: object) -> dict[str, object]:
     >>> as_record(Place("tea.md", 0, 9))
     {'path': 'tea.md', 'start': 0, 'end': 9}
     """
-    return {each.name: _plain(getattr(result, each.name)) for each in fields(result)} | changed
+    return {item.name: _plain(getattr(result, item.name)) for item in fields(result)} | changed
 
 
 def _plain(value: object) -> object:

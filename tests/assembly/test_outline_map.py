@@ -31,7 +31,9 @@ _files = st.dictionaries(_names, _entries(), max_size=8)
 
 
 def _drawn(files, counter, room, asked=0, words=()):
-    return draw(tuple(files), files.__getitem__, counter=counter, room=room, asked=min(asked, len(files)), words=words)
+    return draw(
+        tuple(files), files.__getitem__, counter=counter, room=room, answered=min(asked, len(files)), words=words
+    )
 
 
 @settings(deadline=None)

@@ -1,4 +1,4 @@
-"""How is the rest of the budget spent? Trim the best window that did not fit, grow those that did."""
+"""Spends the rest of the budget: trims the best window that did not fit, and grows the others."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _LONGEST_WORD = 32
 """Bytes; longer runs (scripts without spaces, hashes, links) may be broken between characters."""
 
 TRIM_TRIES = 8
-"""How many of the best windows that did not fit are tried in the room that is left."""
+"""The number of best windows that did not fit and are trimmed into the remaining room."""
 
 _MOST_ANNOUNCED = 4
-"""So many announcements in a row are followed: a label, a heading, a directive, a lead-in."""
+"""The number of announcements in a row that are followed: a label, a heading, a directive, a lead-in."""
 
 _UNLIMITED = 1 << 62
 _WORD_END = re.compile(rb"(?<=\S)(?=\s)")
@@ -72,16 +72,16 @@ class _Stretch:
 
     @property
     def start(self) -> int:
-        """Where the window begins in its source."""
+        """The window's first byte in its source."""
         return self.window.start - self.offset
 
     @property
     def end(self) -> int:
-        """Where it ends there."""
+        """The byte of the source after the window."""
         return self.window.end - self.offset
 
     def hits_in(self, start: int, end: int) -> tuple[Hit, ...]:
-        """Those of the hits that were offered which some bytes of the source show."""
+        """The offered hits that these bytes of the source show."""
         content, offset = self.source.content, self.offset
         return tuple(
             hit
@@ -183,8 +183,8 @@ class Page:
         for first, last in [(candidate.core.start, candidate.core.end), *((hit.start, hit.end) for hit in best)]:
             start, end = whole_characters(source.content, max(first - offset, low), min(last - offset, high))
             # A position is in the unit that begins there, or in the last one at the very end.
-            before = outline.cut_before(min(start, high - 1))
-            spans += [(max(before, low), min(outline.cut_after(max(end, start + 1)), high)), (start, end)]
+            unit_start = outline.cut_before(min(start, high - 1))
+            spans += [(max(unit_start, low), min(outline.cut_after(max(end, start + 1)), high)), (start, end)]
         if not candidate.hits:
             spans = [(low, min(max(outline.cut_after(low + 1), low + 1), high))]
         fitted = any(self._fits(stretch, *span) for span in spans if span[0] < span[1])
@@ -193,9 +193,9 @@ class Page:
             begin, until = spans[-1]
             if begin == until:
                 begin, until = (begin, spans[-2][1]) if begin < spans[-2][1] else spans[-2]
-            seen = focused(source.content, best[0], offset=offset) if best else []
-            fitted = any(self._farthest(stretch, _around(source.content, begin, until, part)) for part in seen)
-            begin = max(seen[-1].start, begin) if seen else begin
+            focus = focused(source.content, best[0], offset=offset) if best else []
+            fitted = any(self._farthest(stretch, _around(source.content, begin, until, part)) for part in focus)
+            begin = max(focus[-1].start, begin) if focus else begin
             edges = _words(source.content, begin, until, _WORD_END)
             fitted = fitted or self._farthest(stretch, [(begin, edge) for edge in edges])
         if not fitted:
@@ -206,7 +206,6 @@ class Page:
 
     def _fits(self, stretch: _Stretch, start: int, end: int) -> tuple[int, int] | None:
         resized = stretch.resized(start, end)
-        self._layout.note_grown(stretch.window, resized)
         if not self._set(stretch.place, resized, available=self._available):
             return None
         stretch.window = resized
@@ -217,7 +216,7 @@ class Page:
     def grow(self) -> None:
         """Grow windows into their documents, unit by unit, until the next unit would not fit anywhere.
 
-        Over the cap it grows only as long as it begins and ends with a section (ruling 26).
+        A window over the cap must begin and end with a section (ruling 26).
         """
         stretches = [
             _Stretch(window, (b, s), window.document, 0, window.document.reach(window.start, window.end))
@@ -245,8 +244,8 @@ class Page:
             self._fits(stretch, start, stretch.end)
         else:
             block, slot = stretch.place
-            kept = replace(stretch.window, hits=stretch.hits_in(start, stretch.end))
-            stretch.window = self._blocks[block][slot] = kept
+            window = replace(stretch.window, hits=stretch.hits_in(start, stretch.end))
+            stretch.window = self._blocks[block][slot] = window
 
     def _grow_all(self, stretches: list[_Stretch], *, merge: bool) -> None:
         """Every window takes a step after and a step before in turn; steps double while they succeed."""
@@ -264,17 +263,17 @@ class Page:
         """One step of growth; returns whether more may follow."""
         units, start, end = stretch.source.outline.units, stretch.start, stretch.end
         if after:
-            at = int(units.searchsorted(end, side="right")) - 1 + stretch.steps[after]
-            edge = _with_words_below(stretch.source, start, int(units[min(at, len(units) - 1)]))
+            index = int(units.searchsorted(end, side="right")) - 1 + stretch.steps[after]
+            edge = _with_words_below(stretch.source, start, int(units[min(index, len(units) - 1)]))
             grown = self._under_the_cap(stretch, start, max(min(edge, stretch.high), end))
         else:
-            at = int(units.searchsorted(start, side="left")) - stretch.steps[after]
-            edge = min(max(int(units[max(at, 0)]), stretch.low), start)
+            index = int(units.searchsorted(start, side="left")) - stretch.steps[after]
+            edge = min(max(int(units[max(index, 0)]), stretch.low), start)
             if stretch.keeps_heading and edge < (heading := _heading_above(stretch.source, start)):
                 edge, stretch.is_held = heading, True
             edge = without_tail(stretch.source, edge, start)
             grown = self._under_the_cap(stretch, edge, end)
-        moved = grown is not None and grown != (start, end) and self._grown(stretch, *grown)
+        moved = grown is not None and grown != (start, end) and self._fits(stretch, *grown)
         if moved:
             stretch.steps[after] *= 2
         else:
@@ -296,28 +295,18 @@ class Page:
         first = stretch.before.window.start if stretch.before and stretch.before.window.end == start else start
         last = stretch.after.window.end if stretch.after and stretch.after.window.start == end else end
         both = (Span(start, end), Span(first, last))
-        return (start, end) if all(is_within(stretch.source, each, self._cap) for each in both) else None
-
-    def _grown(self, stretch: _Stretch, start: int, end: int) -> tuple[int, int] | None:
-        """Whether a window fits that begins earlier or ends later."""
-        first, last = (start, stretch.start) if start < stretch.start else (stretch.end, end)
-        added = stretch.source.content[first:last].decode()
-        if self._layout.is_surely_over(stretch.window, added, available=self._available):
-            return None
-        if self._layout.is_over_by_text(stretch.window, added, before=first == start, available=self._available):
-            return None
-        return self._fits(stretch, start, end)
+        return (start, end) if all(is_within(stretch.source, span, self._cap) for span in both) else None
 
     def _merge_touching(self, stretches: list[_Stretch]) -> None:
         """Windows of one block that have grown together become one, without markers between."""
-        at = {stretch.place: stretch for stretch in stretches}
+        stretch_at = {stretch.place: stretch for stretch in stretches}
         for block, held in enumerate(self._blocks):
             if len(held) < 2:
                 continue
             slots = {window.id: (block, slot) for slot, window in held.items()}
             for run in touching([held[slot] for slot in sorted(held)], cap=self._cap):
                 if len(run) > 1:
-                    self._merge([at[slots[window.id]] for window in run])
+                    self._merge([stretch_at[slots[window.id]] for window in run])
         stretches[:] = [stretch for stretch in stretches if stretch.place[1] in self._blocks[stretch.place[0]]]
 
     def _merge(self, run: Sequence[_Stretch]) -> None:
@@ -376,20 +365,20 @@ def _with_words_below(source: Document, start: int, end: int) -> int:
 
 
 def _heading_above(source: Document, start: int) -> int:
-    """Where the heading that a window of prose stands under begins, or what it begins with; 0 where there is none."""
+    """The start of the heading above a window of prose, or at its beginning; 0 without one."""
     if source.kind != "prose":
         return 0
-    starts = source.outline.nested.starts  # those of headings: prose has no other blocks
-    at = bisect_right(starts, start) - 1
-    return starts[at] if at >= 0 else 0
+    starts = source.outline.nested.starts  # all are headings: prose has no other blocks
+    index = bisect_right(starts, start) - 1
+    return starts[index] if index >= 0 else 0
 
 
 def _link_neighbours(stretches: Iterable[_Stretch]) -> None:
     """Tell windows of one document about each other, so that none grows over the next."""
-    ordered = sorted(stretches, key=lambda each: (each.source.id, each.window.start, each.window.end))
-    for one, other in pairwise(ordered):
-        if one.source.id == other.source.id:
-            one.after, other.before = other, one
+    ordered = sorted(stretches, key=lambda stretch: (stretch.source.id, stretch.window.start, stretch.window.end))
+    for earlier, later in pairwise(ordered):
+        if earlier.source.id == later.source.id:
+            earlier.after, later.before = later, earlier
 
 
 def _lines_below(stretch: _Stretch) -> list[tuple[int, int]]:
@@ -405,14 +394,14 @@ def _lines_above(stretch: _Stretch) -> list[tuple[int, int]]:
     limit = max(stretch.source.outline.cut_before(start - 1), stretch.low)
     content = stretch.source.content
     edges = reversed(_line_ends(stretch.source, limit, start))
-    whole = (edge for edge in edges if without_tail(stretch.source, edge, start) == edge)
-    return [(edge, end) for edge in whole if with_words(content, edge, end) == edge]
+    line_starts = (edge for edge in edges if without_tail(stretch.source, edge, start) == edge)
+    return [(edge, end) for edge in line_starts if with_words(content, edge, end) == edge]
 
 
 def _line_ends(source: Document, start: int, end: int) -> list[int]:
     if source.kind == "prose":
         return []
-    return [found.end() for found in _NEWLINE.finditer(source.content, start, end) if start < found.end() < end]
+    return [newline.end() for newline in _NEWLINE.finditer(source.content, start, end) if start < newline.end() < end]
 
 
 def _ends_within(stretch: _Stretch) -> list[tuple[int, int]]:
@@ -445,16 +434,18 @@ def _around(content: bytes, start: int, end: int, part: Span) -> list[tuple[int,
 def _inside_a_word(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with an end at each character of the next word: for words of more tokens than the slack."""
     start, end = stretch.start, stretch.end
-    word = _SAID.search(stretch.source.content, end, stretch.high)  # behind blanks, as many as there are
+    word = _SAID.search(stretch.source.content, end, stretch.high)  # after all blanks
     limit = min((word.start() if word else end) + _LONGEST_WORD, stretch.high)
-    found = _characters(stretch.source.content, end + 1, limit)
-    return [(start, edge) for edge in found if edge < stretch.high]
+    edges = _characters(stretch.source.content, end + 1, limit)
+    return [(start, edge) for edge in edges if edge < stretch.high]
 
 
 def _characters(content: bytes, start: int, end: int) -> list[int]:
-    """Where characters begin, save those inside of a number: 3. is not what 3.75 is."""
-    numbers = [found.span() for found in _NUMBER.finditer(content, max(start - _LONGEST_WORD, 0), end + _LONGEST_WORD)]
-    inside = {at for first, last in numbers for at in range(first + 1, last)}
+    """The starts of characters, except inside a number: 3. is not 3.75."""
+    numbers = [
+        number.span() for number in _NUMBER.finditer(content, max(start - _LONGEST_WORD, 0), end + _LONGEST_WORD)
+    ]
+    inside = {position for first, last in numbers for position in range(first + 1, last)}
     return [match.start() for match in _CODE_POINT.finditer(content, start, end) if match.start() not in inside]
 
 

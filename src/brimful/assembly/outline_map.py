@@ -122,10 +122,10 @@ def _after_brackets(text: str, position: int) -> str:
     if opener not in _CLOSERS:
         return text[position:].lstrip()
     depth = 0
-    for at in range(position, len(text)):
-        depth += (text[at] == opener) - (text[at] == _CLOSERS[opener])
+    for index in range(position, len(text)):
+        depth += (text[index] == opener) - (text[index] == _CLOSERS[opener])
         if not depth:
-            return text[at + 1 :].lstrip()
+            return text[index + 1 :].lstrip()
     return ""
 
 
@@ -184,15 +184,15 @@ def draw(
     *,
     counter: TokenCounter,
     room: int,
-    asked: int = 0,
+    answered: int = 0,
     words: Sequence[frozenset[bytes]] = (),
 ) -> CorpusMap:
     """The map of some files, the most important first, in at most `room` tokens.
 
-    Every file is named before any is opened, and every level is shown before the next one. The first `asked` files are
-    the answer to a question with these words: they come first with their entries, matching names before others.
+    Every file is named before any is opened, and every level is shown before the next one. The first `answered` files
+    answer a question with these words: they come first with their entries, matching names before others.
     """
-    sheet = _Sheet(files, open_file, counter, asked, words)
+    sheet = _Sheet(files, open_file, counter, answered, words)
     items = sheet.fitting(room)
     while items and counter.count("".join(sheet.lines(items))) > room:  # for counters whose sums are inexact
         items = items[:-1]
@@ -214,11 +214,11 @@ class _Sheet:
         files: Sequence[str],
         open_file: Callable[[str], Sequence[MapEntry]],
         counter: TokenCounter,
-        asked: int,
+        answered: int,
         words: Sequence[frozenset[bytes]],
     ) -> None:
         self._files, self._open_file, self._counter = files, open_file, counter
-        self._asked, self._words = asked, words
+        self._answered, self._words = answered, words
         self._opened: dict[int, Sequence[MapEntry]] = {}
         self._levels: dict[int, list[list[int]]] = {}
         self._measures: dict[str, Measure] = {}
@@ -245,7 +245,7 @@ class _Sheet:
         entries: dict[int, list[int]] = {}
         for file, entry in items:
             entries.setdefault(file, []).append(entry)
-        for file in sorted(entries, key=lambda file: (min(file, self._asked), self._files[file])):
+        for file in sorted(entries, key=lambda file: (min(file, self._answered), self._files[file])):
             for entry in sorted(entries[file]):
                 yield self._line((file, entry))
             omitted = len(self._entries(file)) - len(entries[file]) + 1 if len(entries[file]) > 1 else 0
@@ -277,15 +277,15 @@ class _Sheet:
 
     def _in_order(self) -> Iterator[Item]:
         """All items by importance; with a question, only the files of its answer are opened."""
-        answer, rest = range(self._asked), range(self._asked, len(self._files))
+        answer, other_files = range(self._answered), range(self._answered, len(self._files))
         for file in answer:
             yield file, -1
             yield from ((file, entry) for entry in self._matched(file))
             yield from ((file, entry) for entry in self._level(file, 1)[:_FIRST_ROUND])
         yield from self._rounds(answer)
-        yield from ((file, -1) for file in rest)
-        if not self._asked:
-            yield from self._rounds(rest)
+        yield from ((file, -1) for file in other_files)
+        if not self._answered:
+            yield from self._rounds(other_files)
 
     def _rounds(self, files: Iterable[int]) -> Iterator[Item]:
         """Entries level by level; each file shows some at its turn, and more at the next."""
@@ -314,11 +314,11 @@ class _Sheet:
 
     def _with_parents(self, items: Iterable[Item]) -> Iterator[Item]:
         """Each item once, after its parents."""
-        done: set[Item] = set()
+        placed: set[Item] = set()
         for item in items:
             chain, (file, entry) = [], item
-            while (file, entry) not in done:
-                done.add((file, entry))
+            while (file, entry) not in placed:
+                placed.add((file, entry))
                 chain.append((file, entry))
                 if entry >= 0:
                     entry = self._entries(file)[entry].parent

@@ -137,13 +137,13 @@ class Packer:
     def cost(self, windows: Iterable[Window | Cluster]) -> int:
         """The tokens of all of these windows that are not set aside, as `greedy` shows them in room enough."""
         groups, _ = _groups(windows, self.settings, self.twins)
-        units, most = [group.shown for group in groups], self.settings.max_per_document
-        if most is not None:
+        units, limit = [group.shown for group in groups], self.settings.max_per_document
+        if limit is not None:
             per_path = Counter[str]()
             for number, group in enumerate(groups):
                 chosen = set()
                 for window in group.windows:
-                    if per_path[window.path] != most:
+                    if per_path[window.path] != limit:
                         per_path[window.path] += 1
                         chosen.add(window.id)
                 units[number] = tuple(window for window in group.shown if window.id in chosen)
@@ -257,15 +257,15 @@ def _groups(
     return groups_of(by_id.values(), regrouped), set_aside
 
 
-def _naming_twins(kept: Iterable[Window], left_out: Iterable[Duplicate]) -> list[Window]:
+def _naming_twins(windows: Iterable[Window], left_out: Iterable[Duplicate]) -> list[Window]:
     """The windows that stay, each with the other documents that say the same (ruling 25)."""
-    same: dict[str, set[str]] = {}
-    for found in left_out:
-        if found.window.path != found.of.path:
-            same.setdefault(found.of.id, set()).add(found.window.path)
+    twins: dict[str, set[str]] = {}
+    for duplicate in left_out:
+        if duplicate.window.path != duplicate.of.path:
+            twins.setdefault(duplicate.of.id, set()).add(duplicate.window.path)
     return [
-        replace(window, also_in=tuple(sorted({*window.also_in, *same[window.id]}))) if window.id in same else window
-        for window in kept
+        replace(window, also_in=tuple(sorted({*window.also_in, *twins[window.id]}))) if window.id in twins else window
+        for window in windows
     ]
 
 
@@ -300,29 +300,29 @@ def _settled(blocks: list[list[Window]], rejected: list[Rejected]) -> tuple[list
     left_out = []
     shown: dict[str, list[tuple[list[Window], int]]] = {}
     for block in blocks:
-        for at, window in enumerate(block):
+        for index, window in enumerate(block):
             if window.document:
-                shown.setdefault(window.document.id, []).append((block, at))
+                shown.setdefault(window.document.id, []).append((block, index))
     for out in rejected:
         near = shown.get(out.window.document.id, []) if out.window.document else []
-        home = next(((block, at) for block, at in near if _holds(block[at], out.window)), None)
+        home = next(((block, index) for block, index in near if _holds(block[index], out.window)), None)
         if home is None:
             left_out.append(out)
         elif out.window.hits:
-            block, at = home
-            hits = {*block[at].hits, *out.window.hits}
-            block[at] = replace(block[at], hits=tuple(sorted(hits, key=lambda hit: hit.order)))
+            block, index = home
+            hits = {*block[index].hits, *out.window.hits}
+            block[index] = replace(block[index], hits=tuple(sorted(hits, key=lambda hit: hit.order)))
     return blocks, left_out
 
 
-def _shown_clusters(given: Iterable[Window | Cluster], blocks: list[list[Window]]) -> tuple[Cluster, ...]:
+def _shown_clusters(items: Iterable[Window | Cluster], blocks: list[list[Window]]) -> tuple[Cluster, ...]:
     """The clusters of which more than one window is shown, as they are shown."""
-    shown: dict[str, list[Window]] = {}
+    shown_by_cluster: dict[str, list[Window]] = {}
     for window in (window for block in blocks for window in block):
         if window.cluster is not None:
-            shown.setdefault(window.cluster, []).append(window)
-    clusters = (item for item in given if isinstance(item, Cluster) and len(shown.get(item.id, ())) > 1)
-    return tuple(replace(each, windows=tuple(shown[each.id])) for each in clusters)
+            shown_by_cluster.setdefault(window.cluster, []).append(window)
+    clusters = (item for item in items if isinstance(item, Cluster) and len(shown_by_cluster.get(item.id, ())) > 1)
+    return tuple(replace(cluster, windows=tuple(shown_by_cluster[cluster.id])) for cluster in clusters)
 
 
 def _as_shown(window: Window) -> Window:
@@ -332,13 +332,13 @@ def _as_shown(window: Window) -> Window:
     return replace(window, coherence=coherence_of(window.document, window.span, window.seams))
 
 
-def _holds(shown: Window, other: Window) -> bool:
-    return shown.start <= other.start and other.end <= shown.end
+def _holds(outer: Window, inner: Window) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _shown_in(blocks: list[list[Window]], trimmed: Window) -> tuple[str, ...]:
     """The id of the window that shows a part of a trimmed one."""
-    same = [
+    ids = [
         window.id
         for block in blocks
         for window in block
@@ -346,7 +346,7 @@ def _shown_in(blocks: list[list[Window]], trimmed: Window) -> tuple[str, ...]:
         and (window.document is None) == (trimmed.document is None)
         and window.span.shared(trimmed.span)
     ]
-    return tuple(same[:1])
+    return tuple(ids[:1])
 
 
 def _rendered(

@@ -1,4 +1,4 @@
-"""In which order do windows compete, what would each cost, and which get in?"""
+"""The order of windows, their exact costs, and the packings that choose among them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from brimful.assembly.context import Reason
 from brimful.assembly.dedupe import by_order
 from brimful.assembly.formats import Form, Fragment, Showing
 from brimful.settings import PackSettings
-from brimful.text.tokens import Measure, TokenCounter, cuts_at_own_lines, in_row, least_tokens, measures_of
-from brimful.windows.window import Cluster, Window, goes_on_after, goes_on_before, touching
+from brimful.text.tokens import Measure, TokenCounter, in_row, measures_of
+from brimful.windows.window import Cluster, Window, touching
 
-# ---- order: In which order do windows compete, and in which are they read?
+# ---- order: how windows compete, and how they are read.
 
 _DAY = 86_400
 _STEPS = 1_000_000
@@ -25,14 +25,14 @@ _RECENT_BOOST = 500_000
 """What the newest document's windows gain, in millionths of their score."""
 
 _FIRST = 3
-"""So many of the best windows stand first with `order="best"`."""
+"""The number of best windows that come first with `order="best"`."""
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Windows that are shown together: those of one document, or of one cluster."""
+    """Windows that are shown together, of one document or one cluster."""
 
     windows: tuple[Window, ...]  # as they compete: best first
     shown: tuple[Window, ...]  # as they are read: by sequence, or by time in a cluster
@@ -44,7 +44,7 @@ class Group:
         return self.windows[0].path
 
     def place(self, window: Window) -> tuple[int, int, int, str]:
-        """Where a window is read inside its group."""
+        """The sort key of a window in reading order inside its group."""
         if self.is_cluster:
             return (self.shown.index(window), 0, 0, "")
         return _reading_order(window)
@@ -60,7 +60,9 @@ def groups_of(windows: Iterable[Window], clusters: Iterable[Cluster] = ()) -> li
     for window in sorted(windows, key=by_order):
         by_path.setdefault(window.path, []).append(window)
     groups = [_group(tuple(members)) for members in by_path.values()]  # in the order of the best of each
-    linked = (Group(tuple(sorted(each.windows, key=by_order)), each.windows, is_cluster=True) for each in clusters)
+    linked = (
+        Group(tuple(sorted(cluster.windows, key=by_order)), cluster.windows, is_cluster=True) for cluster in clusters
+    )
     return sorted((*groups, *linked), key=lambda group: group.windows[0].order)
 
 
@@ -100,11 +102,11 @@ def _best_first(units: Sequence[Sequence[Window]]) -> list[list[Window]]:
     """The best windows of all before the units that they came from: CFS asks for the top 3 among the first 5."""
     best = sorted((window for unit in units for window in unit), key=by_order)[:_FIRST]
     ids = {window.id for window in best}
-    rest = [[window for window in unit if window.id not in ids] for unit in units]
-    return [*([window] for window in best), *(unit for unit in rest if unit)]
+    remaining = [[window for window in unit if window.id not in ids] for unit in units]
+    return [*([window] for window in best), *(unit for unit in remaining if unit)]
 
 
-# ---- layout: What would the context cost with this window in it? Exactly, without rendering it anew.
+# ---- layout: the exact cost of a context with a window in it, without rendering it again.
 #
 # A layout has blocks, and a block has slots, in the order in which they will be read. What is written between two
 # windows depends on both (the marker of the gap, a trail that they share), and on no others. Costs are measures
@@ -117,7 +119,7 @@ Piece = Measure | str
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What was worked out for any layout, by what it is of, which is kept with it so that its place is no other's."""
+    """Measures for any layout, each with its windows, so that no identity is reused."""
 
     texts: dict[tuple[str, int, int], tuple[Window, Measure]] = field(default_factory=dict)  # of windows alone
     # Windows as they are written.
@@ -128,11 +130,6 @@ class Costs:
     blocks: dict[tuple[int, ...], tuple[Sequence[Window], Measure]] = field(
         default_factory=dict
     )  # with their separator
-
-
-_EDGE_TOKENS = 24  # more than what a format writes at the edges of a window, the lines of its neighbour included
-_NUMBER_TOKENS = 3  # that the number of a line may have more than another
-_TAKEN_IN = ("", "\r", "\n", "/")  # what a text may begin with that becomes one token with the end of a line before it
 
 
 _Node = TypeVar("_Node")
@@ -220,21 +217,18 @@ class Layout:
         costs: Costs | None = None,
         cap_bytes: int | None = None,
     ) -> None:
-        """Costs are remembered beyond this layout, where several are laid out with the same windows.
+        """Several layouts of equal windows may share their costs.
 
         Windows that would be over the cap together do not become one, unless that holds whole sections (ruling 26).
         """
         self.cap_bytes = cap_bytes
         self._counter, self._form, self._showing = counter, form, showing or Showing()
         self._costs = costs or Costs()
-        tells_plainly = not self._showing.metadata and self._showing.lines != "every"
-        self._alters = form.alters if tells_plainly else None
-        self._tells_text = self._alters is not None and cuts_at_own_lines(counter)
         self._paths: list[str] = []
         self._slots: list[_Tree[_Run]] = []
         self._blocks: _Tree[Measure] | None = None  # made when another block than the last one changes
-        self._first = 0  # the first of these with a window: a separator stands before the others
-        self._before: Measure | None = None  # until then, what stands before the last one
+        self._first = 0  # the first block with a window: all later ones follow a separator
+        self._before: Measure | None = None  # until then, everything before the last block
         self.tokens = 0
         self.wanted = 0  # what the last `put` would have come to
 
@@ -246,8 +240,8 @@ class Layout:
     def add_block(self, path: str) -> int:
         """A new, empty block at the end; it costs nothing until a window is put into it."""
         if self._blocks is None and self._slots:
-            before = self._last_parts()
-            self._before = self._row(*before) if before else None
+            preceding = self._last_parts()
+            self._before = self._row(*preceding) if preceding else None
         self._paths.append(path)
         self._slots.append(_Tree(self._meet))
         return len(self._slots) - 1
@@ -259,27 +253,27 @@ class Layout:
         self.tokens = self.wanted = self._total(self._last_parts())
 
     def cost_of(self, blocks: Sequence[Sequence[Window]]) -> int:
-        """What blocks of windows would cost by themselves, added up from the first to the last."""
-        known = self._costs.blocks
+        """The tokens of a context of exactly these blocks."""
+        remembered = self._costs.blocks
         keys = [(not number, *map(id, block)) for number, block in enumerate(blocks)]
-        fresh = [(key, block) for key, block in zip(keys, blocks, strict=True) if key not in known]
+        fresh = [(key, block) for key, block in zip(keys, blocks, strict=True) if key not in remembered]
         self._measure_texts([window for _, block in fresh for window in block])
         for key, block in fresh:
             pieces: list[Piece] = ["" if key[0] else self._form.block_separator, self._above(block[0].path, block[0])]
-            for before, window in pairwise(block):
-                pieces += [*self._pieces(before), self._between(before, window)]
-            known[key] = block, self._row(*pieces, *self._pieces(block[-1]), self._below(block[-1]))
-        return self._total([known[key][1] for key in keys])
+            for previous, window in pairwise(block):
+                pieces += [*self._pieces(previous), self._between(previous, window)]
+            remembered[key] = block, self._row(*pieces, *self._pieces(block[-1]), self._below(block[-1]))
+        return self._total([remembered[key][1] for key in keys])
 
     def _measure_texts(self, windows: Iterable[Window]) -> None:
-        """Know what the texts of some windows cost, those that are new counted together."""
-        known, new = self._costs.texts, dict[tuple[str, int, int], Window]()
+        """Remember the costs of window texts, counting all new ones together."""
+        remembered, new = self._costs.texts, dict[tuple[str, int, int], Window]()
         for window in windows:
             key = (window.path, window.start, window.end)
-            if key not in known:
+            if key not in remembered:
                 new[key] = window
         measures = measures_of(self._counter, [window.text for window in new.values()])
-        known.update(zip(new, zip(new.values(), measures, strict=True), strict=True))
+        remembered.update(zip(new, zip(new.values(), measures, strict=True), strict=True))
 
     def put(self, block: int, slot: int, window: Window | None, *, available: int) -> bool:
         """Put a window into a slot (None clears it) if the whole then fits; else change nothing."""
@@ -307,7 +301,7 @@ class Layout:
         return True
 
     def _begins_elsewhere(self, block: int) -> bool:
-        """Whether the first window stands in another block, now that this one has changed."""
+        """Whether the first window is in another block, now that this one has changed."""
         is_empty = self._slots[block].total is None
         return is_empty if block == self._first else block < self._first and not is_empty
 
@@ -326,46 +320,6 @@ class Layout:
             return None
         return self._row(self._form.block_separator if block > self._first else "", *parts)
 
-    def is_surely_over(self, window: Window, added: str, *, available: int) -> bool:
-        """Whether a window that is laid out can't grow by some text: most can't, and need not be written to know it.
-
-        What growing may save is its edges and its seams; the rest of the text stays, and what is inside the added
-        text comes to it.
-        """
-        room = available - self.tokens
-        if len(added) <= room:
-            return False
-        least = least_tokens(self._counter, added) - _EDGE_TOKENS
-        return least > room and least - self._seams(window) > room
-
-    def is_over_by_text(self, window: Window, added: str, *, before: bool, available: int) -> bool:
-        """Whether a window that is laid out can't grow by some text because of what that text costs alone.
-
-        What stands around a window's text are lines that end with `]` and begin with `[`, which no token crosses. While
-        the document goes on beyond the text and its seams stay as they are, these lines stay too, but for the numbers
-        in them, and of those only that of a first line may take fewer tokens than before.
-        """
-        document, text = window.document, window.text
-        if not (self._tells_text and document is not None and window.cut_end and (window.cut_start or not before)):
-            return False
-        said = added + text if before else text + added
-        if text[:1] in _TAKEN_IN or said[:1] in _TAKEN_IN:
-            return False
-        known, more = self.cost_of_text(window), self._counter.measure(added)
-        grown = self._row(more, known, "\n") if before else self._row(known, more, "\n")
-        if self.tokens + grown.tokens - self._row(known, "\n").tokens - _NUMBER_TOKENS * before <= available:
-            return False
-        size = len(added.encode())
-        first, last = window.start - size * before, window.end + size * (not before)
-        goes_on = goes_on_before(document, first) if before else goes_on_after(document, last)
-        if not goes_on or self._alters is None or self._alters(text) or self._alters(said):
-            return False
-        return window.seams_over(first, last) == window.seams
-
-    def _seams(self, window: Window) -> int:
-        """About what its seams cost, rather too much than too little."""
-        return sum(self._counter.count(seam.text) + _EDGE_TOKENS * (1 + seam.text.count("\n")) for seam in window.seams)
-
     def _run(self, window: Window) -> _Run:
         return _Run(window, window, self._row(*self._pieces(window)))
 
@@ -378,46 +332,33 @@ class Layout:
         """One window as it will be written."""
         text = window.text
         key = (window.path, window.start, id(text), window.score)
-        known = self._costs.windows.get(key)
-        if known is None or not _is_written_alike(known[0], window):
-            if self._alters is not None and not self._alters(text):
-                pieces: tuple[Piece, ...] = (self.cost_of_text(window), "\n")
+        remembered = self._costs.windows.get(key)
+        if remembered is None or not _is_written_alike(remembered[0], window):
+            written = _text_of(self._form.body(window, self._showing))
+            if written.startswith(text):
+                pieces: tuple[Piece, ...] = (self.cost_of_text(window), written[len(text) :])
             else:
-                written = "".join([fragment.text for fragment in self._form.body(window, self._showing)])
-                if written.startswith(text):
-                    pieces = (self.cost_of_text(window), written[len(text) :])
-                else:
-                    pieces = (self._counter.measure(written),)
-            known = self._costs.windows[key] = window, pieces
-        return known[1]
+                pieces = (self._counter.measure(written),)
+            remembered = self._costs.windows[key] = window, pieces
+        return remembered[1]
 
     def cost_of_text(self, window: Window) -> Measure:
         """The measure of a window's own text."""
         key = (window.path, window.start, window.end)
-        known = self._costs.texts.get(key)
-        if known is None or known[0].text != window.text:
-            known = self._costs.texts[key] = window, self._counter.measure(window.text)
-        return known[1]
-
-    def note_grown(self, before: Window, after: Window) -> None:
-        """Know what a window's text costs by what it has grown by: the rest was measured before."""
-        key, first, last = (after.path, after.start, after.end), before.start - after.start, after.end - before.end
-        if first < 0 or last < 0 or key in self._costs.texts or after.document is None:
-            return
-        above = after.document.text(after.start, before.start)
-        below = after.document.text(before.end, after.end)
-        measure = self._counter.measure
-        self._costs.texts[key] = after, self._row(measure(above), self.cost_of_text(before), measure(below))
+        remembered = self._costs.texts.get(key)
+        if remembered is None or remembered[0].text != window.text:
+            remembered = self._costs.texts[key] = window, self._counter.measure(window.text)
+        return remembered[1]
 
     def _last_parts(self) -> list[Piece]:
-        """All blocks, of which only the last one has changed, piece by piece."""
+        """The pieces of all blocks, where only the last one has changed."""
         last = self._parts(len(self._slots) - 1) if self._slots else []
         if self._before is None:
             return last
         return [self._before, self._form.block_separator, *last] if last else [self._before]
 
     def _parts(self, block: int) -> list[Piece]:
-        """A block piece by piece; nothing where no window is in it."""
+        """The pieces of a block; empty where it has no window."""
         run = self._slots[block].total
         if run is None:
             return []
@@ -425,32 +366,32 @@ class Layout:
         return [above, run.cost, self._below(run.last)]
 
     def _above(self, path: str, first: Window) -> str:
-        """What is written above the first window of a block."""
+        """The header above the first window of a block."""
         key = (path, id(first))
-        known = self._costs.around.get(key)
-        if known is None:
+        remembered = self._costs.around.get(key)
+        if remembered is None:
             head, lead = self._form.head(path, first, self._showing), self._form.lead(None, first, self._showing)
-            known = self._costs.around[key] = (first,), head + _text_of(lead)
-        return known[1]
+            remembered = self._costs.around[key] = (first,), head + _text_of(lead)
+        return remembered[1]
 
-    def _between(self, before: Window, window: Window) -> str:
-        """What is written between two windows of a block."""
-        key = (id(before), id(window))
-        known = self._costs.around.get(key)
-        if known is None:
-            lead = self._form.lead(before, window, self._showing)
-            known = self._costs.around[key] = (before, window), _text_of(lead)
-        return known[1]
+    def _between(self, previous: Window, window: Window) -> str:
+        """The text between two windows of a block."""
+        key = (id(previous), id(window))
+        remembered = self._costs.around.get(key)
+        if remembered is None:
+            lead = self._form.lead(previous, window, self._showing)
+            remembered = self._costs.around[key] = (previous, window), _text_of(lead)
+        return remembered[1]
 
     def _below(self, last: Window) -> str:
-        """What is written below the last window of a block."""
+        """The text below the last window of a block."""
         return _text_of(self._form.tail(last, self._showing))
 
     def _row(self, *pieces: Piece) -> Measure:
         return in_row(self._counter, pieces)
 
     def _total(self, pieces: Sequence[Piece]) -> int:
-        """The tokens of all that stands between the opening and the closing, where there is anything."""
+        """The tokens of the pieces with opening and closing; 0 without pieces."""
         return self._row(self._form.opening, *pieces, self._form.closing).tokens if pieces else 0
 
 
@@ -458,12 +399,12 @@ def _text_of(fragments: Iterable[Fragment]) -> str:
     return "".join([fragment.text for fragment in fragments])
 
 
-def _is_written_alike(kept: Window, window: Window) -> bool:
-    """Whether what was kept is the window that the key means: identities are given again once their object is gone."""
-    return kept.text is window.text and kept.time == window.time and kept.line == window.line
+def _is_written_alike(remembered: Window, window: Window) -> bool:
+    """Whether a remembered window is written like this one: identities are reused once their object is gone."""
+    return remembered.text is window.text and remembered.time == window.time and remembered.line == window.line
 
 
-# ---- select: Which windows get in? The three packings (CFS §7, §8), each over whole windows only.
+# ---- select: the three packings (CFS §7, §8), which never cut a window.
 
 _NewLayout = Callable[[], Layout]
 
@@ -480,10 +421,10 @@ class Rejected(NamedTuple):
 
 @dataclass(slots=True)
 class Selection:
-    """What a packing chose, unit by unit, and everything else with its reason.
+    """The chosen windows of a packing, unit by unit, and the rejected ones with their reasons.
 
-    A unit is what keeps its place together: a document's windows, a cluster, or a single window where
-    a packing shows windows one by one.
+    A unit is placed together: a document's windows, a cluster, or a single window where a packing shows windows one
+    by one.
     """
 
     units: list[list[Window]] = field(default_factory=list)  # best first; inside a unit as it is read
@@ -497,14 +438,14 @@ class Selection:
         return in_blocks(self.units, settings, clusters)
 
     def including(self, window: Window, groups: Sequence[Group], settings: PackSettings) -> Selection:
-        """The same choice with one more window, where this packing would have put it."""
+        """This selection with one more window, where its packing would have put it."""
         if settings.packing != "greedy":
             return Selection([*self.units, [window]])
-        number, group = next((at, group) for at, group in enumerate(groups) if window in group.windows)
-        at = bisect_left(self.numbers, number)
-        unit = self.units[at] if at < len(self.numbers) and self.numbers[at] == number else []
+        number, group = next((index, group) for index, group in enumerate(groups) if window in group.windows)
+        index = bisect_left(self.numbers, number)
+        unit = self.units[index] if index < len(self.numbers) and self.numbers[index] == number else []
         widened = sorted([*unit, window], key=group.place)
-        return Selection([*self.units[:at], widened, *self.units[at + bool(unit) :]])
+        return Selection([*self.units[:index], widened, *self.units[index + bool(unit) :]])
 
 
 def in_blocks(
@@ -548,8 +489,8 @@ def _greedy(groups: Sequence[Group], settings: PackSettings, *, available: int, 
     for number, group in enumerate(groups):
         if layout.tokens >= available:
             selection.ran_out = not selection.rejected
-            left = (window for later in groups[number:] for window in later.windows)
-            selection.rejected.extend(Rejected(window, "budget") for window in left)
+            remaining = (window for later in groups[number:] for window in later.windows)
+            selection.rejected.extend(Rejected(window, "budget") for window in remaining)
             break
         places = _places(group, layout)
         chosen = set()
@@ -599,7 +540,7 @@ def _places(group: Group, layout: Layout) -> dict[str, tuple[int, int]]:
 
 
 def clustered(groups: Sequence[Group]) -> frozenset[str]:
-    """The ids of windows that belong to clusters: each is shown under a header of its own (ruling 14)."""
+    """The ids of windows that belong to clusters: each is shown under a separate header (ruling 14)."""
     return frozenset(window.id for group in groups if group.is_cluster for window in group.windows)
 
 
@@ -632,9 +573,9 @@ def _appended(
                 progress = True
                 continue
             goes_on = window.path == last_path and window.id not in clusters
-            at = (block, slot + 1) if goes_on else (layout.add_block(window.path), 0)
-            if layout.put(*at, window, available=available):
-                (block, slot), last_path = at, "" if window.id in clusters else window.path
+            place = (block, slot + 1) if goes_on else (layout.add_block(window.path), 0)
+            if layout.put(*place, window, available=available):
+                (block, slot), last_path = place, "" if window.id in clusters else window.path
                 per_path[window.path] = per_path.get(window.path, 0) + 1
                 selection.units.append([window])
                 progress = True
@@ -661,8 +602,8 @@ def enters_at(
             return budget
         if mine.reason == "per_document":
             return None
-        others = [out.wanted for out in selection.rejected if out.wanted > budget]
-        budget = mine.wanted or min(others, default=budget + 1)
+        next_costs = [out.wanted for out in selection.rejected if out.wanted > budget]
+        budget = mine.wanted or min(next_costs, default=budget + 1)
     low, high = budget - 1, 2 * budget
     while not _enters(window, groups, settings, available=high, new_layout=new_layout):
         low, high = high, 2 * high

@@ -15,7 +15,6 @@ from brimful.errors import SettingError
 from brimful.text import joints
 from brimful.text.bpe import BpeCounter
 from brimful.text.spans import back_to_code_point
-from brimful.text.token_tables import CASED
 
 __all__ = [
     "ApproximateCounter",
@@ -25,7 +24,6 @@ __all__ = [
     "PreparedText",
     "TokenCounter",
     "counting",
-    "cuts_at_own_lines",
     "in_row",
     "least_tokens",
     "measures_of",
@@ -216,16 +214,6 @@ def least_tokens(counter: TokenCounter, text: str) -> int:
     if isinstance(counter, EstimatedCounter):
         return counter.least(text)
     return 0
-
-
-def cuts_at_own_lines(counter: TokenCounter) -> bool:
-    r"""Whether no token reaches from a line that ends with `]` into the next, nor from one into a next that begins with
-    `[`, unless that begins with a line end or a slash; and numbers of up to three digits are one token.
-
-    >>> cuts_at_own_lines(BpeCounter("o200k_base")), cuts_at_own_lines(ApproximateCounter())
-    (True, False)
-    """
-    return isinstance(counter, BpeCounter) and counter.name in CASED
 
 
 @final

@@ -1,4 +1,4 @@
-"""Which bytes does each window hold? Drafts become cuts: within the byte limit, at natural boundaries."""
+"""From drafts to cuts: windows in bytes, within the limit, at natural boundaries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from brimful.text.spans import Span, back_to_code_point, on_to_code_point
 from brimful.windows.drafts import Draft, Joinable, Ruler, around, draft_windows, focused, places_of, widen
 from brimful.windows.policies import Size
 
-# ---- snapping: Which natural boundary is nearest to a window's edge?
+# ---- snapping: move edges to the nearest natural boundary.
 
 _ANTECEDENT_UNITS = 2
 """How many units back a window may reach for what its first pronoun means."""
@@ -58,9 +58,9 @@ def _function_around(document: Document, span: Span, core: Span) -> Span | None:
     block = next((block for block in reversed(around) if block.kind == "function"), around[-1] if around else None)
     if block is None:
         return None
-    whole = Span(document.outline.cut_before(block.start), document.outline.cut_after(block.end))
-    fits = _content(document, whole.start, whole.end) <= _BLOCK_STRETCH * _content(document, span.start, span.end)
-    return whole if fits else None
+    widened = Span(document.outline.cut_before(block.start), document.outline.cut_after(block.end))
+    fits = _content(document, widened.start, widened.end) <= _BLOCK_STRETCH * _content(document, span.start, span.end)
+    return widened if fits else None
 
 
 def _content(document: Document, start: int, end: int) -> int:
@@ -101,9 +101,9 @@ def _inward_start(document: Document, span: Span, core: Span) -> int:
         return cut
     content = document.content
     farthest = min(core.start + 1, span.start + _LONGEST_WORD)
-    found = _WORD_START.search(content, max(span.start - 1, 0), farthest) if span.start else None
-    if found and span.start <= found.start() <= core.start:
-        return found.start()
+    word = _WORD_START.search(content, max(span.start - 1, 0), farthest) if span.start else None
+    if word and span.start <= word.start() <= core.start:
+        return word.start()
     return min(on_to_code_point(content, span.start), back_to_code_point(content, core.start))
 
 
@@ -121,7 +121,7 @@ def _inward_end(document: Document, span: Span, core: Span) -> int:
     return max(back_to_code_point(content, last), on_to_code_point(content, core.end))
 
 
-# ---- cutting: Which bytes does each window hold? Drafts become cuts: within the byte limit, at natural boundaries.
+# ---- cutting: turn drafts into cuts within the byte limit.
 
 
 @dataclass(slots=True)
@@ -136,11 +136,11 @@ class Cut:
 
 
 def cuts_for(
-    shares: Sequence[tuple[Sequence[Hit], Size]], known: Mapping[str, Document], settings: WindowSettings
+    shares: Sequence[tuple[Sequence[Hit], Size]], documents: Mapping[str, Document], settings: WindowSettings
 ) -> list[Cut]:
     """Draft windows document by document (085a §2.1), then turn marks into bytes.
 
-    Hits that were sized apart, as those of several pools are, merge all the same where they meet.
+    Hits of several pools, which are sized apart, also merge where they meet.
     """
     groups: dict[str, list[tuple[Hit, Size]]] = defaultdict(list)
     for hits, size in shares:
@@ -149,17 +149,17 @@ def cuts_for(
     size = shares[0][1]
     drafts: list[tuple[Document, Ruler, Draft]] = []
     for path in sorted(groups):
-        document = known[path]
+        document = documents[path]
         ruler = Ruler(document)
-        found = draft_windows(
+        path_drafts = draft_windows(
             places_of(groups[path], ruler),
             size,
             length=ruler.length,
             settings=settings,
             joinable=joinable(document),
         )
-        drafts.extend((document, ruler, draft) for draft in found)
-    budgets = [each.budget_bytes for _, each in shares if each.budget_bytes is not None]
+        drafts.extend((document, ruler, draft) for draft in path_drafts)
+    budgets = [size_of_share.budget_bytes for _, size_of_share in shares if size_of_share.budget_bytes is not None]
     if settings.refill and budgets:
         _spread(drafts, sum(budgets), size.cap_bytes or 2 * settings.max_radius_bytes)
     cuts = (_cut(document, ruler, draft) for document, ruler, draft in drafts)
@@ -177,14 +177,14 @@ def _in_bytes(cut: Cut, cap: int | None) -> list[Cut]:
         cut.span = Span(start, max(back_to_code_point(content, chosen.end), cut.core.end))
         return [cut]
     hits = sorted(cut.hits, key=lambda hit: (hit.start, hit.end, hit.order))
-    gaps = [(later.start - max(hit.end for hit in hits[:at]), at) for at, later in enumerate(hits) if at]
-    widest, at = max(gaps, key=lambda gap: (gap[0], -abs(2 * gap[1] - len(hits))), default=(-1, 0))
+    gaps = [(later.start - max(hit.end for hit in hits[:index]), index) for index, later in enumerate(hits) if index]
+    widest, index = max(gaps, key=lambda gap: (gap[0], -abs(2 * gap[1] - len(hits))), default=(-1, 0))
     if widest < 0:  # one hit, or some that overlap, longer than the cap: cut, and marked (ruling 4)
         _to_the_best_hits(cut, cap)
         return [cut]
-    edge = back_to_code_point(content, hits[at].start - widest // 2)
-    sides = ((Span(cut.span.start, edge), hits[:at]), (Span(edge, cut.span.end), hits[at:]))
-    return [part for span, own in sides for part in _in_bytes(_part(cut, span, own), cap)]
+    edge = back_to_code_point(content, hits[index].start - widest // 2)
+    sides = ((Span(cut.span.start, edge), hits[:index]), (Span(edge, cut.span.end), hits[index:]))
+    return [part for span, part_hits in sides for part in _in_bytes(_part(cut, span, part_hits), cap)]
 
 
 def _part(cut: Cut, span: Span, hits: Sequence[Hit]) -> Cut:
@@ -211,14 +211,14 @@ def joinable(document: Document) -> Joinable:
 def _spread(drafts: Sequence[tuple[Document, Ruler, Draft]], budget_bytes: int, largest: int) -> None:
     """Give what is still unspent to the windows that can grow, evenly, the best first."""
     spare = budget_bytes - sum(len(draft) for _, _, draft in drafts)
-    order = sorted(range(len(drafts)), key=lambda at: (-drafts[at][2].score, at))
-    for left, at in zip(range(len(order), 0, -1), order, strict=True):
-        document, ruler, draft = drafts[at]
-        before = drafts[at - 1] if at else None
-        after = drafts[at + 1] if at + 1 < len(drafts) else None
-        low = before[2].end if before and before[0] is document else 0
-        high = after[2].start if after and after[0] is document else ruler.length
-        target = min(len(draft) + max(spare, 0) // left, max(largest, len(draft)))
+    order = sorted(range(len(drafts)), key=lambda index: (-drafts[index][2].score, index))
+    for windows_left, index in zip(range(len(order), 0, -1), order, strict=True):
+        document, ruler, draft = drafts[index]
+        previous = drafts[index - 1] if index else None
+        following = drafts[index + 1] if index + 1 < len(drafts) else None
+        low = previous[2].end if previous and previous[0] is document else 0
+        high = following[2].start if following and following[0] is document else ruler.length
+        target = min(len(draft) + max(spare, 0) // windows_left, max(largest, len(draft)))
         spare -= widen(draft, target, low=low, high=high)
 
 
@@ -242,56 +242,56 @@ def _cut(document: Document, ruler: Ruler, draft: Draft) -> Cut:
 def within(cuts: list[Cut], limit: int) -> list[Cut]:
     """Make windows fit a limit in bytes: the worst give up their padding first, then their place."""
     excess = sum(len(cut.span) for cut in cuts) - limit
-    kept = sorted(cuts, key=lambda cut: (-cut.score, cut.document.path, cut.span.start))
-    for cut in reversed(kept):
+    ranked = sorted(cuts, key=lambda cut: (-cut.score, cut.document.path, cut.span.start))
+    for cut in reversed(ranked):
         if excess <= 0:
             break
         spare = min(len(cut.span) - len(cut.core), excess)
-        before = min((cut.core.start - cut.span.start) * spare // max(len(cut.span) - len(cut.core), 1), spare)
+        front = min((cut.core.start - cut.span.start) * spare // max(len(cut.span) - len(cut.core), 1), spare)
         content = cut.document.content
-        start = min(on_to_code_point(content, cut.span.start + before), cut.core.start)
-        end = max(back_to_code_point(content, cut.span.end - (spare - before)), cut.core.end)
+        start = min(on_to_code_point(content, cut.span.start + front), cut.core.start)
+        end = max(back_to_code_point(content, cut.span.end - (spare - front)), cut.core.end)
         excess -= len(cut.span) - (end - start)
         cut.span = Span(start, end)
-    while excess > 0 and len(kept) > 1:
-        excess -= len(kept.pop().span)
+    while excess > 0 and len(ranked) > 1:
+        excess -= len(ranked.pop().span)
     if excess > 0:
-        _to_the_best_hits(kept[0], limit)
-    return sorted((cut for cut in kept if len(cut.span)), key=lambda cut: (cut.document.path, cut.span.start))
+        _to_the_best_hits(ranked[0], limit)
+    return sorted((cut for cut in ranked if len(cut.span)), key=lambda cut: (cut.document.path, cut.span.start))
 
 
 def _to_the_best_hits(cut: Cut, limit: int) -> None:
-    """Shrink a window that is larger than the limit to its best hit and as many of the next best as fit beside it.
+    """Shrink a window that is larger than the limit to its best hit and the next best ones that also fit.
 
     The others are given up; only the best one is ever cut itself, where it alone is too long.
     """
     content = cut.document.content
-    best, *others = sorted(cut.hits, key=lambda hit: hit.order)
+    best, *further_hits = sorted(cut.hits, key=lambda hit: hit.order)
     start = max(back_to_code_point(content, best.start), cut.core.start)
     end = min(on_to_code_point(content, best.end), cut.core.end)
     if end - start > limit:
         start, end = _narrowed(content, best, Span(start, end), limit)
-    kept = [best]
-    for hit in others:
+    kept_hits = [best]
+    for hit in further_hits:
         low = min(start, max(back_to_code_point(content, hit.start), cut.core.start))
         high = max(end, min(on_to_code_point(content, hit.end), cut.core.end))
         if high - low <= limit:
             start, end = low, high
-            kept.append(hit)
-    cut.hits, cut.score = tuple(kept), best.score
+            kept_hits.append(hit)
+    cut.hits, cut.score = tuple(kept_hits), best.score
     cut.core = Span(start, max(end, start))
-    before = min((limit - len(cut.core)) // 2, start - cut.span.start)
-    after = min(limit - len(cut.core) - before, cut.span.end - cut.core.end)
+    front = min((limit - len(cut.core)) // 2, start - cut.span.start)
+    back = min(limit - len(cut.core) - front, cut.span.end - cut.core.end)
     cut.span = Span(
-        min(on_to_code_point(content, start - before), start),
-        max(back_to_code_point(content, cut.core.end + after), cut.core.end),
+        min(on_to_code_point(content, start - front), start),
+        max(back_to_code_point(content, cut.core.end + back), cut.core.end),
     )
 
 
 def _narrowed(content: bytes, hit: Hit, span: Span, limit: int) -> tuple[int, int]:
-    """So many bytes of a hit: around as many of its words as fit, or its front where it has none."""
-    seen = [part for part in focused(content, hit) if span.shared(part) == len(part)]
-    part = next((part for part in seen if len(part) <= limit), seen[-1] if seen else Span(span.start, span.start))
+    """At most `limit` bytes of a hit: around as many of its words as fit, or its front if it has none."""
+    parts = [part for part in focused(content, hit) if span.shared(part) == len(part)]
+    part = next((part for part in parts if len(part) <= limit), parts[-1] if parts else Span(span.start, span.start))
     chosen = around(part, limit, within=span)
     start = min(on_to_code_point(content, chosen.start), part.start)
     return start, max(back_to_code_point(content, chosen.end), start)
@@ -300,8 +300,8 @@ def _narrowed(content: bytes, hit: Hit, span: Span, limit: int) -> tuple[int, in
 def _outwards(cut: Cut, room: int | None) -> Span | None:
     """The units that a window touches, whole, if there is room for them."""
     outline = cut.document.outline
-    whole = Span(outline.cut_before(cut.span.start), outline.cut_after(cut.span.end))
-    return whole if room is None or len(whole) - len(cut.span) <= room else None
+    widened = Span(outline.cut_before(cut.span.start), outline.cut_after(cut.span.end))
+    return widened if room is None or len(widened) - len(cut.span) <= room else None
 
 
 def snapped(cuts: Sequence[Cut], size: Size, limit: int | None, *, floor: int = 0) -> list[Cut]:
@@ -311,8 +311,8 @@ def snapped(cuts: Sequence[Cut], size: Size, limit: int | None, *, floor: int = 
     """
     room = None if limit is None else limit - sum(len(cut.span) for cut in cuts)
     for cut in sorted(cuts, key=lambda cut: (-cut.score, cut.document.path, cut.span.start)):
-        most = room if size.cap_bytes is None else max(size.cap_bytes - len(cut.span), 0)
-        least = most if room is None else room if most is None else min(most, room)
+        limit_of_cut = room if size.cap_bytes is None else max(size.cap_bytes - len(cut.span), 0)
+        least = limit_of_cut if room is None else room if limit_of_cut is None else min(limit_of_cut, room)
         snapped = snap(cut.document, cut.span, cut.core, room=least)
         if len(snapped) < floor <= len(cut.span):
             snapped = _outwards(cut, least) or snapped
@@ -365,20 +365,20 @@ def records_in(document: Document, span: Span) -> Records:
 
 
 def _same_category(document: Document, span: Span, core: Span) -> Span:
-    """A span up to the first record on each side that is of another category than those that were hit (085b §2)."""
+    """A span up to the first record on each side whose category differs from the records with hits (085b §2)."""
     records = records_in(document, span)
-    behind = max(core.end, core.start + 1)
-    if len(records.touching(core.start, behind)) and not document.outline.records.have_categories:
+    core_end = max(core.end, core.start + 1)
+    if len(records.touching(core.start, core_end)) and not document.outline.records.have_categories:
         return span
     touched = list(records)  # what they say is read once
-    wanted = {record.category for record in touched if record.end > core.start and record.start < behind}
+    wanted = {record.category for record in touched if record.end > core.start and record.start < core_end}
     start, end = span.start, span.end
     for record in reversed(touched):
         if record.end <= core.start and record.category not in wanted:
             start = record.end
             break
     for record in touched:
-        if record.start >= behind and record.category not in wanted:
+        if record.start >= core_end and record.category not in wanted:
             end = record.start
             break
     return Span(start, max(end, start))

@@ -77,8 +77,6 @@ class Form:
     tail: Callable[[Window, Showing], list[Fragment]]
     read: Callable[[Payload], list[Window]]
     payload: Callable[[Sequence[Block], str, Showing], Payload] = lambda _blocks, text, _showing: text
-    # For formats that write texts as they are between lines in square brackets: whether this text may need escapes.
-    alters: Callable[[str], bool] | None = None
     opening: str = ""
     closing: str = ""
     block_separator: str = ""

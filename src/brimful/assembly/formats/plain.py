@@ -314,7 +314,6 @@ PLAIN = Form(
     tail=_tail,
     read=_read_plain,
     block_separator="\n",
-    alters=_may_look_ours,
 )
 MESSAGES = replace(PLAIN, name="messages", read=_read_messages, payload=_as_messages)
 ANTHROPIC = replace(
@@ -323,5 +322,4 @@ ANTHROPIC = replace(
     head=_source_and_title,
     read=_read_search_results,
     payload=_as_search_results,
-    alters=None,
 )
