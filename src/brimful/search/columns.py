@@ -1,4 +1,4 @@
-"""Where do units lie, to which document does each belong, under which headings? Columns over a snapshot."""
+"""Units, documents, headings and words of a snapshot, as columns."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from brimful.text.terms import query_terms
 
 # ---- units: Where do units lie, and to which document does each belong? Columns over a whole snapshot.
 #
-# The live units of all segments are numbered one after the other. Which number a unit has is history; what is said of
-# it (its neighbours within its extent, its document, its place there) is not, and only that decides anything.
+# The live units of all segments are numbered in order. A unit's number depends on history; its neighbours, its document
+# and its place there do not, and only these decide anything.
 
 _BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
@@ -48,7 +48,7 @@ DEEPEST = 6
 
 _LEAST_TOLD = 3  # different words that only this language has, before it counts as one of the corpus
 _LEAST_BREADTH = 3  # a third as many different ones as the language with most of them
-_LEAST_SHARE = 10  # one in so many of the commonest language's
+_LEAST_SHARE = 10  # a tenth of the occurrences of the commonest language
 _KEPT_TERMS = 4_096
 _KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 8 << 20, 16 << 20
 """Of positions that were asked for last: in a large corpus, which has more that must stay, the first of these."""
@@ -75,7 +75,7 @@ class _SegmentUnits:
 
 
 class _Column:
-    """A number for each unit, worked out for those that are asked for: units are millions, a question needs few."""
+    """A number for each unit, computed on access: a corpus has millions of units, a question needs few."""
 
     def __init__(self, size: int, of: Callable[[Ids], Numbers]) -> None:
         self._size, self._of = size, of
@@ -96,7 +96,7 @@ class _Column:
 
 
 class CorpusColumns:
-    """Everything that a question is asked of, at one moment."""
+    """The columns that a question is answered from, over one snapshot."""
 
     def __init__(self, snapshot: StoredSnapshot) -> None:
         self.snapshot = snapshot
@@ -113,13 +113,13 @@ class CorpusColumns:
         self._size = count
         self.starts = _Column(count, self._starts_of)  # where each begins on the axis of its segment
         sizes = _joined([segment.counts for segment in self.segments])
-        self.extent_behinds = np.cumsum(sizes)  # the unit behind the last one of each extent that has any
+        self.extent_behinds = np.cumsum(sizes)  # the end of each extent's units, where it has any
         self.extent_firsts = self.extent_behinds - sizes
         self.owners = _joined([rows[segment.live] for rows, segment in zip(self._rows, self.segments, strict=True)])
         self._ends = _joined([segment.view.extents.ends[segment.live] for segment in self.segments])
         shifts = [(segment.view.extents.starts - segment.view.extents.bases)[segment.live] for segment in self.segments]
         self._shifts = _joined(shifts)
-        self.extents = _Column(count, self._extents_of)  # which extent each unit is in, of those that have any
+        self.extents = _Column(count, self._extents_of)  # the extent of each unit, numbered among extents with units
         self.rows = _Column(count, lambda units: self.owners[self._extents_of(units)])  # the document, by path
         self.sizes = _Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
         self.offsets = _Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
@@ -127,7 +127,7 @@ class CorpusColumns:
         # Places of terms, and of the forms of a word, by which they are kept.
         self._kept: ByteCache[Any, Any] = ByteCache(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 32))
         terms = StoredTerms(snapshot, [segment.view for segment in self.segments], self._kept)
-        self.census = lru_cache(_KEPT_TERMS)(terms.census)  # how often a term stands in live text
+        self.census = lru_cache(_KEPT_TERMS)(terms.census)  # occurrences of a term in live text
         self.names, self.near_names = terms.names, terms.near
         self._all_places = terms.all_places
         self.places = terms.places  # where a term stands on the axis of each segment
@@ -155,18 +155,18 @@ class CorpusColumns:
         return self.extent_firsts.searchsorted(units, side="right") - 1
 
     def offsets_of(self, units: Ids, extents: Numbers) -> Numbers:
-        """Where in their documents units of these extents begin."""
+        """The offsets of units of these extents in their documents, in bytes."""
         return self.starts[units] + self._shifts[extents]
 
     def ends_of(self, units: Ids, extents: Numbers) -> Numbers:
-        """Where units of these extents end on their axis: where the next one of the same begins, or with it."""
+        """The ends of units on their axis: the start of the next unit in the extent, or the extent's end."""
         following = np.minimum(units + 1, self._size - 1)
         last = units + 1 == self.extent_behinds[extents]
         return np.where(last, self._ends[extents], self.starts[following])
 
     @cached_property
     def grid(self) -> UnitGrid:
-        """Where all units lie."""
+        """The places of all units, for the kernels."""
         extents = (self.extent_firsts, self.extent_behinds, self._ends, self._shifts, self.owners)
         return UnitGrid(extents, [segment.starts for segment in self.segments])
 
@@ -182,7 +182,7 @@ class CorpusColumns:
 
     @cached_property
     def block_offsets(self) -> Numbers:
-        """Where in its document each block begins."""
+        """The offset of each block in its document, in bytes."""
         return self.offsets[self.block_firsts]
 
     def __len__(self) -> int:
@@ -216,7 +216,7 @@ class CorpusColumns:
         return max(total // max(len(self), 1), 1)
 
     def between(self, firsts: Ids, lasts: Ids, *, reach: int) -> Ids:
-        """The units from each first to its last, ascending, and so many more on both sides, within their extents."""
+        """The units from each first to its last, ascending, with `reach` more on both sides within their extents."""
         return self.grid.between(firsts, lasts, reach=reach)
 
     # ---- words
@@ -226,7 +226,7 @@ class CorpusColumns:
         return bool(self.census(term)) or self.is_titled(term)
 
     def endings(self, suffix: bytes) -> list[bytes]:
-        """All words that end so, by their letters from behind."""
+        """All words with this suffix, sorted by their reversed letters."""
         (text, bounds), wanted = self._backwards, suffix[::-1]
         words = range(len(bounds) - 1)
         first, last = (
@@ -237,11 +237,11 @@ class CorpusColumns:
 
     @cached_property
     def _backwards(self) -> tuple[bytes, NDArray[np.int32]]:
-        """The words of the corpus from behind, sorted, as one text, and where each begins; whoever asks counts them.
+        """The reversed words of the corpus, sorted, as one text, and the start of each; callers count them.
 
         A list of them would take ten times the room of the text.
         """
-        text = self._words()[::-1][1:]  # the newline behind the last word came first
+        text = self._words()[::-1][1:]  # the last newline came first
         ends = np.flatnonzero(np.frombuffer(text + b"\n", np.uint8) == ord("\n")).astype(np.int32)
         starts = np.concatenate((ends[:0], [0], ends[:-1] + 1)).astype(np.int32) if text else ends[:0]
         lengths, padded = ends[: len(starts)] - starts, text + ROOM
@@ -249,12 +249,12 @@ class CorpusColumns:
         return join_strings(padded, starts, lengths, sign=b"\n", order=order)
 
     def _words(self) -> bytes:
-        """The words of the corpus, sorted, a newline behind each; those of text that was deleted included."""
+        """The words of the corpus as sorted lines, deleted text included."""
         self.snapshot.expect_words()
         return merge_lines([segment.view.words() for segment in self.segments])[0]
 
     def _forms_of(self, term: bytes, *, is_prefix: bool) -> tuple[Form, ...]:
-        """What a word of a question stands for; where it stands in the question does not matter."""
+        """The forms of a question's word, wherever the question has it."""
         asked_term = AskedTerm(term, 0, len(term), is_prefix=is_prefix)
         return forms_of(asked_term, self, languages=self.languages or ("en",), weights=ASKED_WEIGHTS)
 
@@ -280,17 +280,14 @@ class CorpusColumns:
             placed.append(leave_out(self._all_places(single, runs), placed))
         return tuple(zip(sorted(by_weight, reverse=True), placed, strict=True))
 
-    def spellings(self) -> Spellings:
-        """The words of the corpus by their spelling."""
-        return self._spellings
-
     @cached_property
-    def _spellings(self) -> Spellings:
-        return Spellings(self._words())  # whoever asks counts them too
+    def spellings(self) -> Spellings:
+        """The words of the corpus by their spelling, deleted text included."""
+        return Spellings(self._words())
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """The languages of the corpus: those of whose own little words it has several, the commonest first.
+        """The languages of which the corpus has several little words that no other has, the commonest first.
 
         One such word may be a name, a number in hexadecimals or another language's: how many different ones there are
         decides, against the language that has most.
@@ -341,7 +338,7 @@ class CorpusColumns:
 
     @cached_property
     def asked_places(self) -> CorpusPlaces:
-        """Where everything lies that a question is asked of, as kernels are told."""
+        """The places of extents, blocks and units, for the kernels."""
         bounds = self.block_firsts.searchsorted([segment.first for segment in self.segments] + [len(self)])
         starts = [
             segment.starts[self.block_firsts[first:last] - segment.first]
@@ -364,12 +361,12 @@ class CorpusColumns:
         return ranked
 
     def text(self, unit: int) -> bytes:
-        """What a unit says."""
+        """The text of a unit."""
         number, start = int(self.documents.numbers[self.rows[unit]]), int(self.offsets[unit])
         return self.snapshot.read(number, start, start + int(self.sizes[unit]))
 
     def texts(self, units: Ids) -> list[bytes]:
-        """What some units say, in their order; those that lie together are read together."""
+        """The texts of some units, in their order; neighbours are read together."""
         _, starts, ends, *_ = self.grid.placed(units)
         order, in_order = np.argsort(units), [b""] * len(units)
         bounds = np.append(units[order].searchsorted(self.firsts), len(units)).tolist()
@@ -388,12 +385,12 @@ class CorpusColumns:
         return counted.counts
 
     def counted_documents(self) -> CountedRows:
-        """What counts for each document, by row: nothing yet."""
+        """An empty counter of documents, by row."""
         return CountedRows(*self._extents, count=len(self.documents))
 
     @cached_property
     def _extents(self) -> tuple[Columns, Columns]:
-        """Where the extents of each segment begin on its axis, and the rows of their documents."""
+        """The starts of each segment's extents on its axis, and the rows of their documents."""
         return Columns([segment.view.extents.bases for segment in self.segments]), Columns(self._rows)
 
     def heading_tree(self, number: int) -> HeadingTree | None:
@@ -406,7 +403,7 @@ class CorpusColumns:
         return self._trees[number]
 
     def headings_above(self, unit: int, *, size: int) -> list[bytes]:
-        """The lines of the headings that a unit of so many bytes stands under, outermost first, without its own."""
+        """The lines of the headings above a unit of `size` bytes, outermost first, without its own."""
         number = int(self.firsts.searchsorted(unit, side="right")) - 1
         segment = self.segments[number]
         tree = self.heading_tree(number)
@@ -459,7 +456,7 @@ class CorpusColumns:
 
     @property
     def language(self) -> str:
-        """The language of most of the corpus; English where it can't be told."""
+        """The commonest language of the corpus; English where none is recognised."""
         return next(iter(self.languages), "en")
 
     @cached_property
@@ -513,15 +510,13 @@ class CorpusColumns:
         """Terms of the documents' paths and titles, each with the rows that have it (a row once for each time)."""
         return postings_of_names(self.documents.paths, self.documents.titles)
 
-    @cached_property
-    def is_titled(self) -> Callable[[bytes], bool]:
+    def is_titled(self, term: bytes) -> bool:
         """Whether the path or title of any document has a term."""
-        return lru_cache(_KEPT_TERMS)(lambda term: len(self.titles.of(term)) > 0)
+        return len(self.titles.of(term)) > 0
 
-    @cached_property
-    def titled(self) -> Callable[[tuple[bytes, ...]], Numbers]:
+    def titled(self, terms: tuple[bytes, ...]) -> Numbers:
         """The rows of the documents whose path or title has one of some terms (a row once for each time)."""
-        return lru_cache(_KEPT_TERMS)(self.titles.of_all)
+        return self.titles.of_all(terms)
 
 
 def _plot(view: StoredSegment, first: int) -> _SegmentUnits:
@@ -572,7 +567,7 @@ def _parents(segment: _SegmentUnits) -> NDArray[np.int32]:
 
 
 class _TableHeader(NamedTuple):
-    """Where the header row of a table ends, and its terms."""
+    """The end of a table's header row, and its terms."""
 
     end: int
     words: frozenset[bytes]
@@ -587,7 +582,7 @@ _RUNS_ON = "\u0e00"  # scripts from here on are written without blanks; their te
 
 
 def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP) -> Columns:
-    """Where terms follow each other, segment by segment."""
+    """The places where terms follow each other, segment by segment."""
     placed = [columns.places(term) for term in terms]
     lengths = [len(term) - _shared(term, after) for term, after in zip(terms, [*terms[1:], b""], strict=True)]
     starts = []
@@ -598,7 +593,7 @@ def following(columns: CorpusColumns, terms: Sequence[bytes], *, gap: int = _GAP
 
 
 def literal(columns: CorpusColumns, terms: Sequence[bytes]) -> Columns:
-    """Where terms stand side by side, with no word between them: a wider gap is looked at in the text, if not often."""
+    """The places of terms with no word between them; wider gaps are checked in the text, up to a limit."""
     if len(terms) == 1:
         return columns.places(terms[0])
     starts = []

@@ -1,4 +1,4 @@
-"""How much does each place of the corpus matter for a question? The relevance field (DESIGN §4)."""
+"""Score the units of a corpus for a question (DESIGN §4)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ from brimful.search.columns import DEEPEST, CorpusColumns, Ids
 from brimful.search.signals import Candidates, definitions, entries, idf, plain_rarity
 from brimful.settings import FieldSettings
 
-# ---- field: How much does each place of the corpus matter for a question? The relevance field (DESIGN §4).
-#
 # A word of the question counts at four scales: in the unit itself, in its near and its wide surroundings, and in its
 # whole document. Surroundings slide with the unit, so no border of a section cuts a thought in two. At each scale the
 # words add up as in BM25, places that have more of the question count for more, and the best place is worth one. Every
@@ -45,15 +43,15 @@ _BELOW = (0.8, 0.5)
 
 _MOST_ENTRIES = 50
 """Of the best places are read to see whether they are entries of a table of contents."""
-_SURROUNDINGS = 8  # units on both sides of those that are looked at, which are looked at too
+_SURROUNDINGS = 8  # units scored on both sides of a chosen one
 _ENTRY = 100
 """What a word counts there, in thousandths: an entry has the words of what it names, and says nothing of it."""
 
 _MOST_HALVINGS = 16
 _NEIGHBOUR = 5
-"""A unit's neighbours get one of so many parts of what it counts."""
+"""A unit's neighbours get a fifth of its score."""
 _OF_RECORDS = 4
-"""One of so many blocks that are looked at may be of records, where enough others have words of the question."""
+"""At most one block in four is of records, where enough others have words of the question."""
 
 
 Scores = NDArray[np.float64]
@@ -69,14 +67,14 @@ class TermHits:
     word: bytes
     weight: float
     places: tuple[tuple[int, Columns], ...]  # the weights in thousandths
-    names: tuple[bytes, ...] = ()  # as which it may stand in paths and titles
+    names: tuple[bytes, ...] = ()  # its terms in paths and titles
     is_minor: bool = False  # it only asks, or is a part of a longer word: no place is looked at for its sake
     is_name: bool = False  # it is written as names are in code
     is_literal: bool = False  # a phrase in quotation marks: what has it stands above all that has not
 
     @property
     def occurrences(self) -> int:
-        """How often it stands anywhere."""
+        """How often the word occurs in the corpus."""
         return sum(places.total for _, places in self.places)
 
 
@@ -91,16 +89,16 @@ class ScoredUnits:
     semantic: Numbers
     words: NDArray[np.bool_]  # for each word, which of the units that were looked at have it themselves
     places: Numbers  # of each unit among these
-    documents: Numbers  # what each document is worth by itself and by its best unit, by row
+    documents: Numbers  # the score of each document and its best unit, by row
     covered: int  # how much of what the question says the best place has, in millionths
 
     def has_words(self, limit: int) -> NDArray[np.bool_]:
-        """For each word, whether the best so many units have it."""
+        """For each word, which of the best `limit` units have it."""
         return self.words.take(self.places[:limit], axis=1)
 
 
 def in_order(scored: ScoredUnits) -> ScoredUnits:
-    """The best first; of the same worth, as they stood."""
+    """The best units first; ties keep their order."""
     return reordered(scored, np.lexsort((np.arange(len(scored.scores)), -scored.scores)))
 
 
@@ -147,7 +145,7 @@ def _halved(scores: Numbers, alike: Numbers) -> Numbers:
 
 
 def _spread(columns: CorpusColumns, units: Ids, scores: Numbers) -> Numbers:
-    """Scores with a share of those of the units right before and after; records of data are each for themselves."""
+    """Scores with a share of the scores of adjacent units, except between records."""
     order = np.argsort(units, kind="stable")
     placed, in_place = units[order], scores[order]
     is_next = (
@@ -171,7 +169,7 @@ def relevance(
     favour: Numbers | None = None,
     lacking: float = 0.0,
 ) -> ScoredUnits:
-    """The field over the most promising blocks.
+    """The scored units of the most promising blocks.
 
     `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row; `lacking` is
     what words of the question are worth that the corpus does not have.
@@ -232,7 +230,7 @@ def _scaled(
     documents: Scores,
     settings: FieldSettings,
 ) -> ScaledUnits:
-    """What each unit is worth by the words in it, around it and in its document; records stand for themselves."""
+    """The score of each unit by the words in it, near it and in its document."""
     reaches = (0, settings.near_reach)
     around = [2 * reach + 1 for reach in reaches]  # units
     total, size = len(columns), columns.unit_size
@@ -259,7 +257,7 @@ def _count_column_names(
 ) -> None:
     """The names of a table's columns count for every row as a heading does, and for no more where they stand.
 
-    They are shown above each row. What is asked for is the row that has the value.
+    Windows show them above each row; the answer is the row with the value.
     """
     begins = chosen.begins
     for begin in begins[columns.tables[chosen.rows[begins]]].tolist():
@@ -277,7 +275,7 @@ def _count_column_names(
 def _documents(
     columns: CorpusColumns, term_hits: Sequence[TermHits], words: AskedWords, settings: FieldSettings
 ) -> Scores:
-    """What each document is worth as a whole by BM25, its path and title included; the best is worth one."""
+    """The BM25 score of each document with its path and title, divided by the highest."""
     total = len(columns.documents)
     weighed = WeighedDocuments(
         words,
@@ -303,10 +301,10 @@ def _promising(
     limit: int,
     allowed: NDArray[np.bool_] | None,
 ) -> ChosenUnits:
-    """The units of the blocks that have most of the rare words, ascending.
+    """The units of the blocks with most of the rare words, ascending.
 
-    Of records no more than a share is taken where other blocks have something of the question: a line that is pasted
-    from a log stands in hundreds of its blocks, whole; what explains it has a part of the words.
+    Blocks of records get a share only, where others have words of the question: a pasted log line is whole in hundreds
+    of blocks, but the text that explains it has a part of its words.
     """
     read, ordered, named = 0, [], {}
     present = [number for number, hits in enumerate(term_hits) if hits.occurrences or _is_name(columns, hits)]
@@ -352,7 +350,7 @@ def _covered(columns: CorpusColumns, term_hits: Sequence[TermHits], scaled: Scal
 
 
 def _known_share(columns: CorpusColumns, term_hits: Sequence[TermHits], lacking: float) -> float:
-    """What words say of a question at all: less where the corpus has only those that ask, and lacks the others."""
+    """Share of the question's IDF that the corpus has; 1.0 if it has any content word."""
     if any(hits.occurrences and not hits.is_minor for hits in term_hits):
         return 1.0
     worth = sum(hits.weight * idf(hits.occurrences, len(columns)) for hits in term_hits)
@@ -366,7 +364,7 @@ def _defined(
     term_hits: Sequence[TermHits],
     lexical: Scores,
 ) -> Scores | None:
-    """What each unit is worth for the names of the question that it defines; the rarest name is worth one.
+    """The score of each unit for names of the question that it defines; the rarest name scores one.
 
     A plain word that happens to be defined somewhere says half of what a word that is written as a name says. What
     stands below the first line of a definition has a share of it. None where nothing is defined.

@@ -1,4 +1,4 @@
-"""What does a model make of the best places of a question? Its order is fused with that of words.
+"""Compare the best units with the question by an embedder, or a reranker.
 
 A model reads the best units by words, each with the path and the headings above it; nothing else of the corpus has to
 be embedded. Vectors are remembered in the store by the text that was read, so no text is read twice.
@@ -35,7 +35,7 @@ _BATCH = 64  # texts that are embedded before they are remembered
 
 
 class _VectorMemory(Protocol):
-    """Where vectors are kept by the text that they were made of."""
+    """A store of vectors by the text that they embed."""
 
     def vectors_known(self, model: str, keys: Sequence[bytes], *, width: int) -> _KnownVectors:
         """A row for each key, and which are missing."""
@@ -48,7 +48,7 @@ class _VectorMemory(Protocol):
 
 
 class _KnownVectors(Protocol):
-    """What a memory has of some keys."""
+    """The remembered vectors of some keys."""
 
     @property
     def rows(self) -> Bytes:
@@ -61,7 +61,7 @@ class _KnownVectors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReadReport:
-    """What models did for a question."""
+    """A report on the models that ran for a question."""
 
     model: str
     runtime: str
@@ -123,7 +123,7 @@ class LateEncoder:
 
 
 def unit_texts(columns: CorpusColumns, units: Ids) -> list[str]:
-    """What a model reads of some units: the path of the document, the headings above and the text itself."""
+    """The text of each unit for a model: the path of the document, the headings above and the unit."""
     paths, rows, sizes = columns.documents.paths, columns.rows[units].tolist(), columns.sizes[units].tolist()
     texts = []
     for unit, row, size, content in zip(units.tolist(), rows, sizes, columns.texts(units), strict=True):

@@ -1,4 +1,4 @@
-"""What does a question name beside words? Days, options, messages of errors, definitions, lines of files."""
+"""Find dates, command options and definitions that a question names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which terms belong to a question though nobody asked for them, and who gets which share of the budget?"""
+"""Find terms related to a question, and divide the budget between its words and these."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ def synonym_lines(path: Path | str | None) -> tuple[str, ...]:
 def load_synonyms(path: Path | str) -> Synonyms:
     """Read lines of the form `word: synonym, another synonym`; `#` begins a comment.
 
-    Only the word before the colon stands for the others, not the other way round. A word on several lines collects
-    the synonyms of all of them.
+    Synonyms apply from left to right only. A word on several lines has the synonyms of all of them.
     """
     try:
         content = Path(path).read_bytes()
@@ -53,7 +52,7 @@ def load_synonyms(path: Path | str) -> Synonyms:
 
 
 def parse_synonyms(content: bytes, *, name: str = "synonyms") -> Synonyms:
-    r"""The same from bytes.
+    r"""Read the lines of a synonyms file from bytes.
 
     >>> parse_synonyms(b"# drinks\ntea: infusion, hot drink\n")
     {b'tea': ((b'infusion',), (b'hot', b'drink'))}
@@ -107,13 +106,13 @@ How = Literal["synonym", "company"]
 
 
 class Units(Protocol):
-    """Where terms stand, unit by unit."""
+    """The units of a corpus, by their terms."""
 
     def units_with(self, term: bytes) -> Sequence[int]:
         """The numbers of all units that hold a term, ascending."""
 
     def text(self, unit: int) -> bytes:
-        """What a unit says."""
+        """The text of a unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,7 @@ def related_terms(
 
 
 def sample(numbers: Sequence[int], limit: int = MOST_UNITS) -> list[int]:
-    """At most so many of them, evenly spread, always the same.
+    """At most `limit` of the numbers, evenly spread, without chance.
 
     >>> sample(range(10, 20), 4)
     [10, 12, 15, 17]
@@ -167,7 +166,7 @@ def sample(numbers: Sequence[int], limit: int = MOST_UNITS) -> list[int]:
 
 
 def _company(term: bytes, units: Units, words: Words, *, total: int, languages: Sequence[str]) -> dict[bytes, int]:
-    """Terms that stand in the units of this one at least twice as often as elsewhere, with their likelihood ratio."""
+    """Terms at least twice as frequent in this one's units as elsewhere, with their likelihood ratio."""
     texts = [units.text(unit) for unit in sample(units.units_with(term))]
     candidates, read = _candidates(texts)
     names = [candidate.term for candidate in candidates]
@@ -236,7 +235,7 @@ _BYTES_PER_WORD = 6  # about
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Hits that share some tokens, by their own census."""
+    """Hits that share some tokens, sized by their own number."""
 
     hits: tuple[Hit, ...]
     tokens: int
@@ -254,7 +253,7 @@ def pools_of(
     """A pool for each word of the question that has hits, evenly, and one for each related term; each hit in one.
 
     Without related terms all of the budget is direct. Words that are written as one with a neighbour, phrases and parts
-    of names share the pool of their word. `hits` are those of the found ones that are asked for, all without it.
+    of names share the pool of their word. `hits` are the results to divide; all by default.
     """
     hits = results.hits if hits is None else hits
     direct = _by_word(columns, results, hits)
@@ -321,7 +320,7 @@ def _near(
 ) -> list[tuple[Hit, ...]]:
     """The best places of each related term that no word of the question has, counted for less.
 
-    They are searched together with the question's own words, so that those near to what was asked come first.
+    The search includes the question's words, so that places near an answer come first.
     """
     if not related:
         return []

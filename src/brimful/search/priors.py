@@ -1,8 +1,8 @@
 """Which kinds of files seldom hold the answer? Tests, examples, code of others, change logs, generated text.
 
 They repeat the words of what they serve, often more densely than the text that explains it. So they count for less,
-unless the question asks for them. So do translations of what is there in the question's own language. Told by paths
-alone; `FieldSettings(priors=False)` counts all alike.
+unless the question asks for them. So do translations, where a text exists in the question's language. Only paths
+decide; `FieldSettings(priors=False)` turns this off.
 """
 
 from __future__ import annotations
@@ -203,14 +203,14 @@ class FileKinds:
 
     @classmethod
     def of(cls, paths: Sequence[str]) -> FileKinds:
-        """Those of documents with these paths."""
+        """The kinds of documents with these paths."""
         marks = np.zeros(len(paths), np.uint16)
         for number, (prior, rows) in enumerate(zip(_PRIORS, _perhaps_of_a_kind(paths), strict=True)):
             marks[[row for row in rows if prior.pattern.search(paths[row])]] |= np.uint16(1 << number)
         return cls(marks)
 
     def counted(self, words: Iterable[bytes], *, without: Sequence[str] = ()) -> NDArray[np.int64]:
-        """What each document counts for a question with these words, in thousandths; some kinds may count nothing."""
+        """The weight of each document for a question with these words, in thousandths."""
         question_words = set(words)
         counts = tuple(
             prior.thousandths if prior.asked_by.isdisjoint(question_words) and prior.name not in without else ONE
@@ -221,7 +221,7 @@ class FileKinds:
 
 @lru_cache(_KEPT_COUNTS)
 def _counts_of(kinds: tuple[int, ...]) -> NDArray[np.int64]:
-    """What a document counts that is of some kinds, a bit each: as the one that counts least."""
+    """The weight for each set of kinds, a bit each: the least of its kinds."""
     counted = np.full(1 << len(kinds), ONE, np.int64)
     for number, thousandths in enumerate(kinds):
         is_of_kind = np.arange(len(counted)) >> number & 1 == 1
@@ -230,9 +230,9 @@ def _counts_of(kinds: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 class Translations:
-    """Which documents are one text in several languages: their paths are the same but for a language's code.
+    """Documents that are one text in several languages: their paths differ in a language code only.
 
-    One that has none beside `README.fr.md` is in the language of the corpus.
+    Without a code, `README.md` next to `README.fr.md` is in the language of the corpus.
 
     >>> paths = ["de/setup.md", "en/setup.md", "fr/setup.md", "fr/notes.md", "is/even.js", "README.md", "README.fr.md"]
     >>> rows, _ = Translations.of(paths, unmarked="en").into_others("en")
@@ -250,7 +250,7 @@ class Translations:
 
     @classmethod
     def of(cls, paths: Sequence[str], *, unmarked: str) -> Translations:
-        """Those among documents with these paths."""
+        """The translations among documents with these paths."""
         texts: dict[bytes, int] = {}
         marked: list[tuple[int, int, int]] = []
         text = _one_a_line(paths)
@@ -280,7 +280,7 @@ class Translations:
 
 
 def _language_codes(text: bytes) -> Iterator[tuple[int, int, int, str]]:
-    """Where lines of paths name a language: the line, from where to where, and its two letters.
+    """The language codes in lines of paths: the line, start and end within it, and two letters.
 
     A folder does, or what stands between two dots of a name.
     """

@@ -1,4 +1,4 @@
-"""What does a question ask for, and which documents may answer?"""
+"""Parse a question into terms, phrases, exclusions and filters."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class _FilterReader:
 # ---- query: What does a question ask for?
 #
 # A question is text: nothing in it narrows or excludes, and quotation marks raise the places that have the phrase
-# (ruling 17). The operators of `search` are read only where they are asked for: "exact phrases", beginnings*,
+# (ruling 17). Only `search` reads operators: "exact phrases", beginnings*,
 # -excluded words, and filters: `path:`, `kind:`, `after:`, `before:`. Everything that is not clearly one of these is
 # literal text, so no question is ever a syntax error; `docs/query.md` has the rules.
 
@@ -209,16 +209,14 @@ class AskedTerm:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question, understood. Offsets are bytes of `text` in UTF-8."""
+    """A parsed question. Offsets are bytes of `text` in UTF-8."""
 
     text: str
-    terms: tuple[AskedTerm, ...] = ()  # in order of their first occurrence, those of phrases included
-    sequence: tuple[
-        int, ...
-    ] = ()  # which of them each whole word of the text is, in its order; -1 for one that was left out
-    quoted: tuple[tuple[bytes, ...], ...] = ()  # what stands in quotation marks: it raises, and narrows nothing
-    phrases: tuple[tuple[bytes, ...], ...] = ()  # what a document must have, word beside word
-    required: tuple[tuple[bytes, ...], ...] = ()  # those of them that narrow also where no document has them: filters
+    terms: tuple[AskedTerm, ...] = ()  # in order of first occurrence, terms of phrases included
+    sequence: tuple[int, ...] = ()  # the term of each whole word of the text; -1 for a word that was left out
+    quoted: tuple[tuple[bytes, ...], ...] = ()  # quotations: they raise a document, and exclude none
+    phrases: tuple[tuple[bytes, ...], ...] = ()  # what a document must have, word for word
+    required: tuple[tuple[bytes, ...], ...] = ()  # phrases of filters: they exclude even where no document has them
     excluded: tuple[AskedTerm, ...] = ()
     excluded_phrases: tuple[tuple[bytes, ...], ...] = ()
     paths: tuple[PathPattern, ...] = ()  # any of them; none: all paths
@@ -226,7 +224,7 @@ class Query:
     kinds: tuple[Kind, ...] = ()  # any of them; none: all kinds
     after: int | None = None  # seconds of UTC, this one included
     before: int | None = None  # this one not included
-    paths_beside: tuple[PathPattern, ...] = ()  # said beside the question: a document passes these too
+    paths_beside: tuple[PathPattern, ...] = ()  # filters outside of the question's text
     kinds_beside: tuple[Kind, ...] = ()
     neighbours: tuple[tuple[bytes, bytes], ...] = ()  # words with one blank or hyphen between them
     has_operators: bool = False  # some of the text is not words but says which documents are meant
@@ -259,7 +257,7 @@ class Query:
 
 @dataclass(slots=True)
 class _Marks:
-    """What the signs of a question mean, in characters: stretches with a role, and stars behind a word."""
+    """The operators of a question, in characters: stretches with a role, and stars after a word."""
 
     stretches: list[tuple[int, int, _Role]] = field(default_factory=list)
     stars: list[int] = field(default_factory=list)
@@ -267,7 +265,7 @@ class _Marks:
 
 
 def parse_query(text: str, *, operators: bool = False) -> Query:
-    """Understand a question; any text is one. With `operators` its signs mean something.
+    """Parse a question; any text is valid. `operators` turns its signs into operators.
 
     >>> query = parse_query('why does path:docs say "context window" -- and not -draft?')
     >>> [term.term.decode() for term in query.terms]
@@ -360,7 +358,7 @@ def _bound(name: str, text: str | None) -> int | None:
 
 
 def rarest(query: Query, census: Callable[[bytes], int], *, limit: int = _MOST_RARE_TERMS) -> Query:
-    """The question with its rarest terms only, in their order; those that the corpus lacks are dropped before all.
+    """The question with its rarest terms only, in their order; terms that the corpus lacks are dropped first.
 
     >>> counts = {b"the": 90, b"cat": 3, b"dog": 5}
     >>> [term.term for term in rarest(parse_query("the cat, the dog"), counts.__getitem__, limit=2).terms]
@@ -455,7 +453,7 @@ def _filter(sign: re.Match[str], marks: _Marks, *, at_end: bool) -> int:
 
 
 def _in_aside(asides: list[tuple[int, bool]], position: int) -> bool:
-    """Whether a dash closes behind this place on the same line -like here- so that the first did not exclude."""
+    """Whether another dash follows on this line -like here- so that the first one excludes nothing."""
     closing = bisect.bisect_left(asides, (position, False))
     return closing < len(asides) and asides[closing][1]
 

@@ -1,4 +1,4 @@
-"""What does the wording of a question say beside its words, and which of these does the corpus lack?"""
+"""Cues in a question's wording, and its words that the corpus lacks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from brimful.search.columns import CorpusColumns
     from brimful.search.field import TermHits
 
-# ---- reading: What does the wording of a question say beside its words?
-
 _MOST_GLUED = 4
 """Words of a question that may be one in a document's name."""
 _CAMEL = re.compile(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
@@ -37,7 +35,7 @@ _BEGINS = re.compile(rb"(?:\A|[.!?:\n])\W*\Z")
 
 
 class QuestionCues:
-    """A question that is read against a corpus; what its wording says is found out once, when it is first asked."""
+    """Cues in the wording of a question, computed on first use."""
 
     def __init__(self, columns: CorpusColumns, query: Query) -> None:
         self.columns, self.query = columns, query
@@ -45,12 +43,12 @@ class QuestionCues:
 
     @property
     def wholes(self) -> list[AskedTerm]:
-        """Its words, without the parts of longer ones."""
+        """The question's words, without the parts of longer words."""
         return [word for word in self.query.terms if not word.is_part]
 
     @property
     def words(self) -> list[bytes]:
-        """The same as terms."""
+        """The terms of the question's words."""
         return [word.term for word in self.wholes]
 
     @cached_property
@@ -137,7 +135,7 @@ class QuestionCues:
 MOST_DECIDING = 32
 """Distinct words of a question in which one that is missing may decide; a longer one is a paste."""
 _FEW_NOTES = 20_000
-"""Bytes of a corpus whose language can't be told by its little words."""
+"""Bytes of a corpus that is too small to recognise its language."""
 _MOST_MISSING = 16
 _IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 """Chinese and Japanese: two characters side by side are indexed as one term, across the borders of words too."""
@@ -170,7 +168,7 @@ def missing_words(cues: QuestionCues, forms: Sequence[WordForms], repairs: Seque
 
 
 def named_as_missing(cues: QuestionCues, forms: Sequence[WordForms], missing: Sequence[Missing]) -> list[bytes]:
-    """The words to name as missing, in the question's order: also those of which only derived words stand somewhere.
+    """The words to name as missing, in the question's order, with words that occur as derived words only.
 
     `parental` where there are `parents`: what is found may speak of something else, though it decides nothing. So may
     a part of a name.
@@ -213,7 +211,7 @@ def _decide(cues: QuestionCues, missing: Sequence[Missing], *, has_others: bool)
     """Whether words that no document has say that nothing answers.
 
     Not in a paste, nor in a foreign language, nor where the corpus has the names of the question and lacks plain words,
-    nor by one plain word beside others that say something: it may be said otherwise.
+    nor by one plain word among other content words: a synonym may be there.
     """
     columns, names = cues.columns, cues.written_as_names
     if len(missing) == 1 and has_others and missing[0].word not in cues.names:

@@ -1,4 +1,4 @@
-"""What in the corpus answers a question? Read it, find its words, weigh every place, say what is missing."""
+"""Search a corpus: parse a question, find its words, score the units, name what is missing."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _in_turn(
     ranks: NDArray[np.int64],
     limit: int,
 ) -> NDArray[np.int64]:
-    """The first item of each document, then the second of each, at most so many."""
+    """The first item of each document, then the second of each, up to `limit`."""
     order = np.lexsort((offsets, rows))
     sorted_rows = rows[order]
     begins = np.flatnonzero(np.diff(sorted_rows, prepend=-1))
@@ -100,11 +100,11 @@ _MEANT = 700_000
 _END_SHARE = (1, 4)
 """Relevance ends where a hit is worth less than this share of the best one."""
 _AGAIN = 3
-"""What a unit counts that says again what others have said: one of so many parts."""
+"""A unit that repeats better ones keeps a third of its score."""
 _OF_FURTHER = np.array([1_000, 667, 444, 296])
 """Thousandths that a unit of a source file counts after none, one, two, or more units of that file."""
 _LEAST_PART = 3
-"""Characters of a part of a word that means the same elsewhere."""
+"""Characters of a part of a word that has a meaning alone."""
 _LETTERS_AND_DIGITS = re.compile(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
 _RUN = re.compile(rb"[a-z]+|[0-9]+")
 _LEAST_BLOCKS = 400
@@ -121,27 +121,27 @@ class MatchedWord:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a question found: the best units first, and how it was understood."""
+    """The result of a search: the best units first, and how the question was read."""
 
     query: Query
     hits: tuple[Hit, ...]
     corrections: tuple[Correction, ...] = ()
     documents: tuple[tuple[str, float], ...] = ()  # the best documents as wholes
-    census: tuple[tuple[str, int], ...] = ()  # how often each word of the question stands anywhere, in all its forms
+    census: tuple[tuple[str, int], ...] = ()  # occurrences of each word of the question, in all its forms
     forms: tuple[frozenset[bytes], ...] = ()  # the terms as which each of these may stand
     senses: tuple[MatchedWord, ...] = ()  # words that say something, unless all of them only ask
     missing: tuple[str, ...] = ()  # words that say something and that no document has
     lacking: float = 0.0  # how much of what the question says these words are; 0 where it is in another language
     lacks_name: bool = False  # one of them is a name, which no other words say
     covered: float = 1.0  # how much of what the question says stands together at the best place
-    read: ReadReport | None = None  # what a model made of the best places; None where none was asked
+    read: ReadReport | None = None  # the report of the models; None without one
     translations: frozenset[str] = frozenset()  # documents that counted less: they are there in its own language too
     sources_less: bool = False  # sources counted less than what explains them: the question asks how
-    relevant: int = 0  # how many of the hits belong to the answer; those behind them only fill (ruling 19)
+    relevant: int = 0  # how many of the hits are relevant; later ones only fill (ruling 19)
 
     @property
     def is_unanswerable(self) -> bool:
-        """Whether the corpus lacks a name and much else, or most of the question and anything that means the same."""
+        """Whether the corpus lacks a name and a third of the question, or most of the question and its meaning."""
         if self.lacks_name:
             return self.lacking >= _NAME_DECIDES
         is_meant = self.read is not None and self.read.failed is None and self.read.nearest >= _MEANT
@@ -150,7 +150,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedQuestion:
-    """A question as a corpus understands it: all that does not depend on how many places are wanted."""
+    """A question parsed against a corpus, for any number of results."""
 
     cues: QuestionCues
     settings: FieldSettings
@@ -163,9 +163,8 @@ class ParsedQuestion:
     recent_days: int | None = None
     late: LateEncoder | None = None
     reranker: Reranker | None = None
-    fields: dict[int, tuple[ScoredUnits, ReadReport | None]] = new(
-        default_factory=dict, repr=False
-    )  # by blocks that were weighed
+    # By number of blocks.
+    scored: dict[int, tuple[ScoredUnits, ReadReport | None]] = new(default_factory=dict, repr=False)
     reranked: dict[str, int] = new(default_factory=dict, repr=False)  # texts that the reranker has read
 
 
@@ -187,14 +186,13 @@ def parse_question(
     late: LateEncoder | None = None,
     reranker: Reranker | None = None,
 ) -> ParsedQuestion:
-    """Read a question and find its words, once for all the numbers of places that are wanted of it.
+    """Parse a question and find its words, once for any number of results.
 
     Filters narrow the corpus before anything is ranked; filters alone give the beginnings of what they leave. Words
     that the corpus lacks are repaired if it has a likely one, and every correction is named. `recent_days` is the
-    half-life after which what is said loses half of what being new gives it, counted back from the newest document
-    (ruling 10). `within` is another question, whose filters hold instead of its own. With `operators` those of the
-    question count; `filters` narrow it either way. `late` reads the best units with a
-    model; `reranker` puts the very best in order.
+    half-life of the bonus for recent documents, counted back from the newest one (ruling 10). The filters of `within`,
+    another question, replace the question's. `operators` turns on its operators; `filters` apply either way. `late`
+    compares the best units with the question by a model; `reranker` orders the very best.
     """
     settings = settings or FieldSettings()
     query = parse_query(question, operators=operators) if isinstance(question, str) else question
@@ -210,7 +208,7 @@ def parse_question(
     forms = (*(each for each in forms if each.words not in strangers), *foreign)
     repairs: tuple[Correction, ...] = ()
     if repair and not foreign:
-        repairs = corrections(query, columns, columns.spellings, languages=columns.languages, forms=forms)
+        repairs = corrections(query, columns, lambda: columns.spellings, languages=columns.languages, forms=forms)
     dates = dates_in(query.text, languages=columns.languages)
     term_hits = [*_term_hits(cues, forms, repairs, settings), *_dated(columns, dates)]
     missing = missing_words(cues, forms, repairs)
@@ -231,7 +229,7 @@ def parse_question(
 
 
 def best_of(parsed: ParsedQuestion, *, limit: int) -> Found:
-    """The best so many places for a question that was understood."""
+    """The best `limit` results for a parsed question."""
     cues, term_hits, missing = parsed.cues, parsed.term_hits, parsed.missing
     columns, query = cues.columns, cues.query
     if parsed.allowed is not None and not query.terms and query.has_filters:
@@ -261,8 +259,8 @@ def best_of(parsed: ParsedQuestion, *, limit: int) -> Found:
 
 
 def _weighed(parsed: ParsedQuestion, blocks: int) -> tuple[ScoredUnits, ReadReport | None]:
-    """Every place of so many blocks with its worth, and what models made of the best ones; kept for the next time."""
-    if blocks not in parsed.fields:
+    """The scored units of `blocks` blocks, and the report of the models; kept for the next call."""
+    if blocks not in parsed.scored:
         columns, late, report = parsed.cues.columns, parsed.late, None
         scored = _by_words(parsed, parsed.settings, blocks, _favour(parsed.cues, parsed.recent_days, parsed.settings))
         if len(scored.units):
@@ -279,12 +277,12 @@ def _weighed(parsed: ParsedQuestion, blocks: int) -> tuple[ScoredUnits, ReadRepo
         scored = _worth_something(scored)
         if parsed.settings.priors:
             scored = _files_first(columns, _said_once(columns, scored))
-        parsed.fields[blocks] = scored, report
-    return parsed.fields[blocks]
+        parsed.scored[blocks] = scored, report
+    return parsed.scored[blocks]
 
 
 def _by_words(parsed: ParsedQuestion, settings: FieldSettings, blocks: int, favour: Numbers | None) -> ScoredUnits:
-    """Every place of so many blocks with its worth by words; definitions thrice if they are meant."""
+    """The units of `blocks` blocks scored by words; definitions count thrice if the question asks for one."""
     cues = parsed.cues
     if cues.where:
         settings = replace(settings, definition=3 * settings.definition)
@@ -300,7 +298,7 @@ def _by_words(parsed: ParsedQuestion, settings: FieldSettings, blocks: int, favo
 
 
 def with_matches(columns: CorpusColumns, results: Found) -> Found:
-    """The same with the places of the question's words in each hit, as `Hit.matches`: the rarest word first.
+    """The results with the places of the question's words in each hit as `Hit.matches`, rarest words first.
 
     Each hit's text is read for it, so this is for those who show less than a hit.
     """
@@ -321,7 +319,7 @@ def with_matches(columns: CorpusColumns, results: Found) -> Found:
 def _in_parts(columns: CorpusColumns, query: Query) -> Query:
     """The question with letters and digits apart where the corpus never writes them as one: `FY2018`, `2018`.
 
-    Only where those that tell stand somewhere and none is a single character: `E1234` is not what `1234` is.
+    Only where the longer parts occur and none is a single character: `E1234` does not mean `1234`.
     """
     written: dict[bytes, bool] = {}  # the words that change, and whether each is a part from now on
     for word in query.terms:
@@ -338,9 +336,9 @@ def _in_parts(columns: CorpusColumns, query: Query) -> Query:
 
 
 def _forms(columns: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
-    """What each word stands for; the columns remember the words of earlier questions.
+    """The forms of each word.
 
-    What the corpus also writes as one word with a neighbour (`data base`, `database`) stands for both of them.
+    Two neighbours that the corpus also writes as one word (`data base`, `database`) both have it as a form.
     """
     joined: dict[bytes, list[Form]] = _side_by_side(columns, query)
     for pair in joined_forms(query, columns, weights=ASKED_WEIGHTS):
@@ -406,7 +404,7 @@ def _favour(cues: QuestionCues, recent_days: int | None, settings: FieldSettings
 def _senses(
     columns: CorpusColumns, forms: Sequence[WordForms], repairs: Sequence[Correction]
 ) -> tuple[MatchedWord, ...]:
-    """What a reader would mark: all that a word stands for, and what was looked for in its place."""
+    """The content words of a question with their forms and corrections, to mark in the text."""
     forms_by_word: dict[bytes, list[tuple[bytes, ...]]] = {}
     for word in forms:
         forms_by_word.setdefault(b" ".join(word.words), []).extend(form.terms for form in word.forms)
@@ -520,7 +518,7 @@ def _allowed(columns: CorpusColumns, query: Query) -> NDArray[np.bool_] | None:
 
 
 def _recent(columns: CorpusColumns, half_life_days: int) -> NDArray[np.int64]:
-    """What being recent is worth to each document, in thousandths: half as much again for the newest."""
+    """The weight of each document by its age, in thousandths: 1,500 for the newest."""
     times = columns.documents.times
     dated = times != NO_TIME
     if not dated.any():
@@ -535,13 +533,13 @@ def _recent(columns: CorpusColumns, half_life_days: int) -> NDArray[np.int64]:
 
 
 def _worth_something(scored: ScoredUnits) -> ScoredUnits:
-    """The field without what turned out to be worth nothing."""
+    """The scored units with a score above zero."""
     count = int(np.count_nonzero(scored.scores > 0))  # the best come first
     return scored if count == len(scored.scores) else reordered(scored, np.arange(count))
 
 
 def _said_once(columns: CorpusColumns, scored: ScoredUnits) -> ScoredUnits:
-    """The field where units that repeat better ones of their document count less."""
+    """The scored units, with lower scores for repetitions within a document."""
     again = repeats(columns, scored.units, scored.rows)
     if not len(again):
         return scored
@@ -551,7 +549,7 @@ def _said_once(columns: CorpusColumns, scored: ScoredUnits) -> ScoredUnits:
 
 
 def _files_first(columns: CorpusColumns, scored: ScoredUnits) -> ScoredUnits:
-    """The field where the second to fourth unit of a source file count less and less: another file comes before them.
+    """The scored units, with ever lower scores for further units of a source file, so that other files come first.
 
     A source file is about one thing, which its best unit names; a manual is about many.
     """
@@ -566,7 +564,7 @@ def _files_first(columns: CorpusColumns, scored: ScoredUnits) -> ScoredUnits:
 
 
 def _documents(columns: CorpusColumns, scored: ScoredUnits, limit: int) -> tuple[tuple[str, float], ...]:
-    """The best documents, those of the same worth by path."""
+    """The best documents with their scores; ties go by path."""
     rows = np.flatnonzero(scored.documents > 0)
     best = rows[np.argsort(-scored.documents[rows], kind="stable")[:limit]]
     worth = scored.documents[best].tolist()

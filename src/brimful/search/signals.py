@@ -1,7 +1,4 @@
-"""Where do the units lie that a question is asked of, and what speaks for each of them?
-
-How often it has a word, how much that word says, runs of words, definitions, the name of its document.
-"""
+"""Signals of relevance: rarity of words, definitions, entries of contents, repeated lines."""
 
 from __future__ import annotations
 
@@ -29,62 +26,40 @@ if TYPE_CHECKING:
     from brimful.search.field import TermHits
 
 
-# ---- rarity: How much does it say that a word stands somewhere? BM25's inverse document frequency, the same on every
-# machine.
+# ---- rarity: How much does an occurrence of a word say?
 
 _DIGITS = DecimalContext(prec=20)
 
 
 @lru_cache(4_096)
 def plain_rarity(occurrences: int, total: int) -> float:
-    """How much it says that a word stands somewhere: the logarithm of BM25, the same on every machine.
+    """BM25's inverse document frequency of a word, in decimals so that all machines agree.
 
     >>> plain_rarity(1, 1000) > plain_rarity(10, 1000) > plain_rarity(1000, 1000) > 0
     True
     """
     occurrences = min(occurrences, total)
-    quickly = _logarithm(2 * total + 2, 2 * occurrences + 1)
-    if quickly is not None:
-        return quickly
     odds = 1 + Decimal(2 * (total - occurrences) + 1) / Decimal(2 * occurrences + 1)
     return float(odds.ln(_DIGITS))
 
 
-_FINE = float(np.finfo(np.longdouble).eps)  # how far apart the long numbers of this machine are
-_HAS_LONG = 2.0**-113 < _FINE < 2.0**-60
-_UNSURE = 16  # of these that a quotient and its logarithm may be off: both are off by about one
-
-
-def _logarithm(numerator: int, denominator: int) -> float | None:
-    """The logarithm of a quotient, if long numbers can tell to which short one it is rounded; None if they can't.
-
-    A twelfth of the time that decimals take, which decide what is left: one in fifty.
-    """
-    if not _HAS_LONG or numerator >= 1 << 53:
-        return None
-    long = np.log(np.longdouble(numerator) / np.longdouble(denominator))
-    off = _UNSURE * _FINE * (1 + long)
-    rounded = float(long - off)
-    return rounded if rounded == float(long + off) else None
-
-
 def idf(occurrences: int, total: int) -> float:
-    """The same for a passage, where rare words count for still more: to the power of five quarters."""
+    """Inverse document frequency for a passage: to the power of five quarters, so rare words count more."""
     plain = plain_rarity(occurrences, total)
     return plain * sqrt(sqrt(plain))
 
 
-# ---- chosen: Where do the units lie that a question is asked of, and how often does each have a word?
+# ---- candidates: Which units are scored, and where are they?
 
 
 class Candidates:
-    """Some ascending units of a corpus, with everything that is asked of them more than once."""
+    """Ascending units of a corpus, with the columns that scoring needs."""
 
     def __init__(self, chosen: ChosenUnits) -> None:
         self.units = chosen.units
         # Its extent, where it lies on its axis, its document and where it begins there, and its run of neighbours.
         self.extents, self.starts, self.ends, self.rows, self.offsets, self.firsts, self.lasts = chosen.placed
-        self.bounds = chosen.bounds  # the first of each segment, and one behind the last
+        self.bounds = chosen.bounds  # the first of each segment, and the end
 
     @property
     def sizes(self) -> Numbers:
@@ -101,7 +76,7 @@ class Candidates:
         return len(self.units)
 
 
-# ---- signals: What else speaks for a place, beside how often it has the question's words?
+# ---- signals: What else counts for a unit?
 #
 # That it defines a name which the question uses; that it is no entry of a table of contents.
 
@@ -178,7 +153,7 @@ def definitions(
 
 
 def _best_mentions(chosen: Candidates, mentions: Numbers, scores: Numbers) -> Numbers:
-    """Which of the places are read: as many as may be, in the best units; of equal ones by document and offset."""
+    """The mentions to read, up to the limit, of the best units; ties go by document and offset."""
     words, places, units, _ = mentions
     ranks = np.empty(len(chosen), np.int64)
     ranks[np.lexsort((chosen.offsets, chosen.rows, -scores))] = np.arange(len(chosen))
@@ -217,7 +192,7 @@ def _name(text: bytes) -> bytes:
 
 
 # A line that only leads elsewhere in the corpus: an item or a row that is one link to a place of this page or to
-# a page beside it, an entry with dots up to a page number, a directive that lists pages.
+# a page near it, an entry with dots up to a page number, a directive that lists pages.
 _LEADS = re.compile(
     rb"\s*(?:[-*+|]|\d+[.)])?\s*(?:\d+(?:\.\d+)*\.?\s+)?(?:"
     rb"\[[^\]\n]*\]\((?:#|(?!\w+:|//)[^)\s#]*\.(?:md|markdown|rst|html?|txt|adoc)\b)[^)\n]*\)"
@@ -259,7 +234,7 @@ def words_of_title(text: bytes) -> tuple[bytes, ...]:
 
 
 def entries(columns: CorpusColumns, chosen: Candidates, looked_at: Numbers) -> Numbers:
-    """Which of some units, given by ascending numbers among the candidates, lead elsewhere or repeat a heading."""
+    """The candidates among `looked_at`, ascending numbers, that only link elsewhere or repeat a heading."""
     looked_at = looked_at[chosen.sizes[looked_at] <= _LONGEST_ENTRY]
     leading = []
     for place, text in zip(looked_at.tolist(), columns.texts(chosen.units[looked_at]), strict=True):
@@ -284,19 +259,18 @@ def postings_of_names(paths: Sequence[str], titles: Sequence[str | None]) -> Pos
 # ---- repeats: Which units say again what better ones have said?
 
 _NUMBERED = re.compile(rb"\b\w*\d\w*")
-_SHOWN = 3  # of units that say the same
+_SHOWN = 3  # of units that are alike
 _LOOKED_AT = 400  # of the best places
-_SIZE, _IS_RECORD = 1, 2  # of what is said of such a place, behind its document
+_SIZE, _IS_RECORD = 1, 2  # columns of a place, after its document
 _SHORT = 80  # bytes of a unit that, outside of records, says nothing new where it stands again
 
 
 def repeats(columns: CorpusColumns, units: Ids, rows: Numbers) -> Numbers:
-    """The places, among units ordered by their worth, of those that say again what better ones of their document say.
+    """The places, among units from the best on, of repetitions of better ones in their document.
 
-    A pasted line of a log stands in it hundreds of times: a few of them say so, and the rest would fill the budget
-    before what explains it gets a place. So does a line that a reference repeats below each of its entries. Records
-    say the same where they differ in numbers only; of a document whose best records are mostly such, all further ones
-    are.
+    A pasted log line may occur hundreds of times: a few of them say so, and more would fill the budget before its
+    explanation. A reference may repeat a line below each entry. Records repeat each other if they differ in numbers
+    only; where a document's best records mostly do, all further ones count as repeated.
     """
     is_record = columns.records[rows]
     *_, sizes = columns.placed(units[:_LOOKED_AT])
@@ -312,7 +286,7 @@ def repeats(columns: CorpusColumns, units: Ids, rows: Numbers) -> Numbers:
         return np.zeros(0, np.int64)
     times: Counter[tuple[int, bytes]] = Counter()
     again: list[int] = []
-    shares: Counter[int] = Counter()  # of the best records of each document, how many say again less those that do not
+    shares: Counter[int] = Counter()  # per document, repeated less new among its best records
     for rank, text in zip(looked_at, columns.texts(units[looked_at]), strict=True):
         row, _, numbered = places[rank]
         shape = (row, _NUMBERED.sub(b"0", text) if numbered else text)

@@ -1,4 +1,4 @@
-"""How alike are two spellings, which known words are a few edits away, and which was meant by an unknown one?"""
+"""Similarity of spellings, and corrections of words that the corpus lacks."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, pl
 # ---- similarity: How alike are two spellings?
 #
 # As alike as PostgreSQL's pg_trgm says (Standard 105 §3.2, ruling 12). A string's words are its runs of
-# alphabetic characters and digits, in small letters; each word is padded with two blanks before and one behind,
+# alphabetic characters and digits, in small letters; each word is padded with two blanks before and one after,
 # and every three characters in a row are a trigram. The similarity of two strings is the share of trigrams that
-# both have among those that either has.
+# both have in all that either has.
 #
 #     word   →  "  w" " wo" "wor" "ord" "rd "
 #     words  →  "  w" " wo" "wor" "ord" "rds" "ds "       4 of 7: 0.571
@@ -50,7 +50,7 @@ _ALPHABETIC_SYMBOLS = "24b6-24e9 1f130-1f149 1f150-1f169 1f170-1f189"
 
 
 def similarity(first: str, second: str) -> float:
-    """What pg_trgm calls similarity: 0 to 1, as precise as its `real`; 0 when either has no trigrams.
+    """Similarity by pg_trgm: 0 to 1, as precise as its `real`; 0 when either has no trigrams.
 
     >>> similarity("word", "two words")
     0.3636363744735718
@@ -100,7 +100,7 @@ def _letters(ranges: str) -> frozenset[int]:
 
 
 def _packed(trigram: str) -> bytes:
-    """As pg_trgm keeps it: beyond ASCII by PostgreSQL's legacy CRC-32, which reads the usual table from its end."""
+    """The three bytes of a trigram in pg_trgm: beyond ASCII by PostgreSQL's legacy CRC-32, a reversed table."""
     if trigram.isascii():
         return trigram.encode()
     table, checksum = _checksum_table(), 0xFFFFFFFF
@@ -120,8 +120,8 @@ def _checksum_table() -> tuple[int, ...]:
 # ---- spellings: Which known words are a few edits away from this one?
 #
 # Every word of letters has a signature of 64 bits, one for each of its trigrams by a hash. Of two words that are
-# alike enough in pg_trgm's sense, the signature of one covers so many trigrams of the other; a pass of bit counts over
-# the words of about the same length leaves few, and only these are compared letter by letter. The signature saves time
+# alike enough in pg_trgm's sense, the signature of one covers enough trigrams of the other; a pass of bit counts over
+# words of about equal length leaves few, and only these are compared letter by letter. The signature saves time
 # and decides nothing: what it lets pass is checked, and what it stops could not have passed (but for words beyond
 # ASCII whose trigrams collide in pg_trgm's checksum).
 
@@ -129,7 +129,7 @@ _SHORTEST: Final = 3
 _LONGEST: Final = 24
 _LEAST_SIMILARITY: Final = 0.3
 """pg_trgm's own threshold (ruling 12)."""
-_SHARE = (3, 10)  # the same as a fraction
+_SHARE = (3, 10)  # `_LEAST_SIMILARITY` as a fraction
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, so that no bit is lost
 _FIRST, _SECOND, _THIRD = (int(factor) for factor in _FACTORS)
 _BLANK, _NEWLINE, _LAST_ASCII = 0x20, 0x0A, 0x7F
@@ -152,7 +152,7 @@ class Spellings:
     """
 
     def __init__(self, names: Iterable[bytes] | bytes) -> None:
-        """Of names, or of lines of them: those of a corpus are one text, of which no list is made."""
+        """Take words, or one text with a word on each line."""
         words = _Words.among(names if isinstance(names, bytes) else b"\n".join(sorted(names)))
         plain = _plain(words)
         groups = [_group(words, plain, size) for size in range(_LONGEST + 1)]
@@ -180,7 +180,7 @@ class Spellings:
         return _SHORTEST <= len(term) <= _LONGEST and term.isalpha() and not self._words.contains(term)
 
     def near(self, word: str, *, edits: int) -> list[_Spelling]:
-        """The words at most so many edits away that are alike, the most alike first, then fewest edits, then by name.
+        """The similar words at most `edits` edits away, the most similar first, then fewest edits, then by name.
 
         The word itself is not among them.
         """
@@ -235,7 +235,7 @@ class _Group(NamedTuple):
 
 
 class _Plain(NamedTuple):
-    """The words in ASCII by their length, sorted, and where those of each length begin."""
+    """The words in ASCII sorted by length, and the first of each length."""
 
     letters: bytes
     signatures: NDArray[np.uint64]
@@ -252,7 +252,7 @@ def _plain(words: _Words) -> _Plain:
 
 
 def _group(words: _Words, plain: _Plain, size: int) -> _Group:
-    """Those of so many letters, first the ones in ASCII; none of less than three."""
+    """The words of `size` letters, ASCII words first; none for less than three."""
     first, last = plain.firsts[size : size + 2]
     begin = sum(length * (high - low) for length, (low, high) in enumerate(pairwise(plain.firsts[: size + 1])))
     chosen = np.flatnonzero(words.other_sizes == size).tolist() if size >= _SHORTEST else ()
@@ -266,7 +266,7 @@ def _group(words: _Words, plain: _Plain, size: int) -> _Group:
 
 
 def _signatures(points: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """Of words that all have so many letters, a row of code points each: the bits of their trigrams."""
+    """The trigram bits of words of one length, given as a row of code points each."""
     rows, size = points.shape
     padded = np.full((rows, size + 3), _BLANK, np.uint32)
     padded[:, 2:-1] = points
@@ -291,7 +291,7 @@ def _trigram_bit(trigram: str) -> int:
 # One that begins with it, then two neighbours swapped or a word spelled alike (pg_trgm's similarity of at least 0.3,
 # few edits), or a word that a blank has torn apart (Standard 105 §3, rulings 12 and 21). Repair is gated: it never
 # touches a word that the corpus has, in any of its forms, nor one that is common in some language, and what is found
-# counts less than what was asked.
+# counts less than the word itself.
 
 How = Literal["swap", "spelling", "prefix", "joined"]
 
@@ -304,11 +304,11 @@ _MIDDLING, _LONG = 6, 8  # letters
 _OTHER_INITIAL = 7  # letters; attested misspellings of shorter words begin like the right one
 _COMPLETED = 5  # letters of a word that may be the beginning of any other
 _LEAST_COMPLETED = 3
-_EVERYDAY = 20_000  # a four-letter word before this place in the vocabulary stands for itself
+_EVERYDAY = 20_000  # a four-letter word before this place in the vocabulary is no typo
 _SHORT_BY = 4  # letters that a shorter beginning lacks at most
 _LONG_EDITS = 2
 _LEAST_SIMILARITY_OF_TWO_EDITS = 0.4
-_LOOKED_UP = 64  # candidates whose census is asked
+_LOOKED_UP = 64  # candidates whose occurrences are counted
 _WEIGHTS = {1: (650, 800, 900), 2: (550, 550, 550)}  # by edits; for short, middling and long words
 _COMPLETION = 500
 THOUSAND: Final = 1_000
@@ -319,7 +319,7 @@ _SHARES = ((1, 1), (2, 3), (1, 2))  # of the first, second and third candidate
 class Correction:
     """A known term that was probably meant, and why. It goes into the receipt."""
 
-    word: bytes  # as it was asked; two words with a blank between them if they were joined
+    word: bytes  # as the question has it; two words with a blank between them if they were joined
     term: bytes
     how: How
     similarity: float
@@ -337,9 +337,8 @@ def corrections(
 ) -> tuple[Correction, ...]:
     """The corrections of all words of a question that need one, in the question's order.
 
-    `spellings` is called only if it is needed; keep what it makes as long as the vocabulary stays the same. A word in
-    quotes is meant as it stands, and a part of a longer term is not a word of its own. `forms` are what each term of
-    the question stands for, if that is known already.
+    `spellings` is called only if a word needs it. Words in quotes, and parts of longer terms, are never corrected.
+    `forms` are the forms of the question's terms, if they were computed already.
 
     >>> from brimful.search.query import parse_query
     >>> from brimful.search.terms import CountedWords
@@ -375,10 +374,10 @@ def corrections(
 
 
 def repair(word: bytes, words: Words, spellings: Spellings) -> tuple[Correction, ...]:
-    """What a word was probably meant to be, tier by tier; nothing if the corpus has it (105 §3, ruling 21).
+    """The probable corrections of a word, tier by tier; none if the corpus has it (105 §3, ruling 21).
 
-    First the words that begin with it, then those that are spelled alike: these push none of the others out, and count
-    no more than they do. A common word of some language is spelled correctly, so it is only completed.
+    First the words that begin with it, then similar spellings, which displace no completion and
+    count no more than one. A common word of some language is spelled correctly, so it is only completed.
     """
     if words.census(word) or not _can_be_completed(word):
         return ()
@@ -432,7 +431,7 @@ def _can_be_misspelt(word: bytes) -> bool:
 def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple[_Spelling, How]]:
     """Known words that are a slip away: swaps, then those alike within the edits that a word of this length may have.
 
-    pg_trgm sees little likeness in a swap (`foucs`, `focus`: 0.2), so swaps are asked for one by one.
+    pg_trgm sees little likeness in a swap (`foucs`, `focus`: 0.2), so each swap is looked up.
     """
     swapped = {
         text[:position] + text[position + 1] + text[position] + text[position + 2 :]
@@ -449,7 +448,7 @@ def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple
 
 
 def _is_plausible(text: str, spelling: _Spelling) -> bool:
-    """What attested misspellings look like: short words lose a letter, and seldom is the first letter wrong."""
+    """Whether a misspelling is like attested ones: short words lose a letter, and the first is seldom wrong."""
     name = spelling.term.decode()
     if spelling.distance > 1 and spelling.similarity < _LEAST_SIMILARITY_OF_TWO_EDITS:
         return False
@@ -472,7 +471,7 @@ def _weight(letters: int, distance: int, place: int) -> int:
 
 
 def _completions(word: bytes, words: Words, alike: Mapping[bytes, int], *, least: int) -> list[Correction]:
-    """The commonest words that begin so, of the shortest; those that are spelled alike too count as that says.
+    """The commonest words with this prefix among the shortest; similar spellings keep the higher weight.
 
     A short beginning fits many words: what it was meant for is not much longer, and more than one place has it.
     """

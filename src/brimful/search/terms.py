@@ -1,4 +1,4 @@
-"""Which words does the corpus have, which of them does a word of the question stand for, and which only ask?"""
+"""Words of the corpus, forms of a question's words, and words that only ask."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Words(Protocol):
         """All terms that begin so, in bytewise order."""
 
     def near_names(self, prefix: bytes, letters: int, *, longer: int) -> Collection[bytes]:
-        """Terms that begin so, in any order: all words of so many letters, or that many more or less, among them."""
+        """Terms with this prefix, in any order; at least all words of `letters` letters, give or take `longer`."""
 
     def endings(self, suffix: bytes) -> list[bytes]:
-        """All words that end so, in any order that is always the same."""
+        """All words with this suffix, in a fixed order."""
 
     def census(self, term: bytes) -> int:
         """How often a term occurs."""
@@ -60,7 +60,7 @@ class CountedWords:
         return self._names[first : bisect.bisect_left(self._names, prefix + b"\xff", lo=first)]
 
     def near_names(self, prefix: bytes, letters: int, *, longer: int) -> Collection[bytes]:  # noqa: ARG002
-        """The same."""
+        """All terms with this prefix."""
         return self.names(prefix)
 
     def endings(self, suffix: bytes) -> list[bytes]:
@@ -73,7 +73,7 @@ class CountedWords:
 
 
 def is_common(occurrences: int, total: int) -> bool:
-    """Whether a term that occurs so often among so many occurrences says little: every 400th of them or more.
+    """Whether a term is common: at least every 400th of `total` occurrences.
 
     No list of words decides, so the rule holds in any language, and in code.
 
@@ -93,13 +93,13 @@ def is_common(occurrences: int, total: int) -> bool:
 VOCABULARY: Final = "o200k_base"
 _SIZE: Final = 200_000
 KNOWN: Final = 120_000
-"""Behind this place common misspellings (`recieve`, `lenght`) stand beside rare words."""
+"""From this place on, common misspellings (`recieve`, `lenght`) mix with rare words."""
 _LEAST_KNOWN_LETTERS = 5  # shorter tokens are beginnings of longer words as often as words
 
 
 @lru_cache(16_384)
 def place_of(word: bytes) -> int | None:
-    """The word's place in the vocabulary, as it stands behind a blank; None if it is not one token.
+    """The place of the word in the vocabulary, after a blank; None if it is not one token.
 
     >>> place_of(b"people") < place_of(b"placed") < place_of(b"receipt"), place_of(b"reciept")
     (True, None)
@@ -119,7 +119,7 @@ def is_known(word: bytes) -> bool:
 
 
 def tells(word: bytes) -> float:
-    """How much a word says by itself: near nothing for the commonest, one for a word that is in no vocabulary.
+    """The weight of a word in any corpus: near 0 for the commonest, 1 for a word outside the vocabulary.
 
     >>> round(tells(b"the"), 2), round(tells(b"people"), 2), tells(b"manpath")
     (0.46, 0.61, 1.0)
@@ -128,9 +128,9 @@ def tells(word: bytes) -> float:
     return 1.0 if place is None else round(log(max(place, 2)) / log(_SIZE), 6)
 
 
-# ---- stopping: Which words of a question only ask, and say nothing about what is asked for?
+# ---- stop words: Which words of a question say nothing about its answer?
 #
-# Rarity by census does most of the work; but in code, logs or tables the words of a question ("how", "does") are
+# Rarity does most of the work; but in code, logs or tables the words of a question ("how", "does") are
 # rare, and would count as much as a name. So the little words of the corpus's languages count for less as well.
 
 _ASKING: Final = {
@@ -182,7 +182,7 @@ def most_little_words(terms: Sequence[bytes]) -> str | None:
 
 
 def little_words(terms: Sequence[bytes]) -> Counter[str]:
-    """How many of some terms are little words of each language, of those that have any.
+    """How many of the terms are little words of each language; languages without any are left out.
 
     >>> little_words([b"what", b"is", b"apt"])["en"]
     2
@@ -222,7 +222,7 @@ _ASKS: Final = frozenset(
 
 
 def only_asks(previous: bytes, term: bytes) -> bool:
-    """Whether a word only asks, by itself or by the one before it: that no document has it says nothing.
+    """Whether a word only asks, alone or after the previous word; a document need not have it.
 
     >>> only_asks(b"how", b"long"), only_asks(b"a", b"long"), only_asks(b"what", b"happens"), only_asks(b"how", b"tea")
     (True, False, True, False)
@@ -230,9 +230,9 @@ def only_asks(previous: bytes, term: bytes) -> bool:
     return term in _ASKS or term in _MEASURES.get(previous, ())
 
 
-# ---- forms: Which known words does a word of the question stand for?
+# ---- forms: Which words of the corpus may answer a word of the question?
 #
-# Itself, the words with the same stem, what begins with it if a star says so, the same letters written apart or
+# Itself, words of one stem, words with the prefix if a star follows, its letters written apart or
 # together (`data base`, `database`), and where the corpus has none of these the compounds that it is a part of. Nothing
 # here guesses at spellings: that is `spelling`.
 
@@ -254,7 +254,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class FormWeights:
-    """What a form counts, in thousandths of the word itself."""
+    """The weights of forms, in thousandths of the word itself."""
 
     exact: int = 1000
     accent: int = 950
@@ -272,7 +272,7 @@ class FormWeights:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A known term that a word stands for; two terms mean that one follows the other."""
+    """A term of the corpus that answers a word; of two terms one follows the other."""
 
     terms: tuple[bytes, ...]
     how: How
@@ -286,7 +286,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class WordForms:
-    """A word of the question, or two neighbours, with everything that it stands for."""
+    """A word of the question, or two neighbours, with all forms."""
 
     words: tuple[bytes, ...]
     forms: tuple[Form, ...]
@@ -294,13 +294,13 @@ class WordForms:
 
 _DEFAULT_WEIGHTS: Final = FormWeights()
 ASKED_WEIGHTS: Final = FormWeights(inflection=950)
-"""Those of a question's words: the word itself decides where little else does."""
+"""The weights in search, where the choice of words decides most."""
 
 
 def forms_of(
     asked: AskedTerm, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = _DEFAULT_WEIGHTS
 ) -> tuple[Form, ...]:
-    """The known terms that a word of the question stands for, the heaviest first.
+    """The forms of a question's word that the corpus has, the heaviest first.
 
     >>> from brimful.search.terms import CountedWords
     >>> words = CountedWords({b"location": 4, b"locations": 2, b"locate": 1, b"local": 9})
@@ -356,7 +356,7 @@ def longest_run(parts: Sequence[bytes], occurs: Callable[[tuple[bytes, ...]], bo
 _ENDINGS = frozenset(" s es e d ed ing y ies ied ying er ers est ly 's ’s s' s’".encode().split(b" "))
 
 
-# English words whose forms share no stem; not those of which a form is another word (saw, left, felt).
+# English words whose forms share no stem; without families that share a form with another word (saw, left, felt).
 _FORMS = (
     "begin began begun/bind bound/break broke broken/bring brought/build built/buy bought/catch caught"
     "/choose chose chosen/draw drew drawn/drive drove driven/eat ate eaten/fall fell fallen/feed fed/fight fought"
@@ -407,13 +407,13 @@ def plain(text: str) -> str:
 
 
 def _beginnings(term: bytes, words: Words, weights: FormWeights) -> Iterable[Form]:
-    """What begins so, the shortest ones."""
+    """The shortest terms with this prefix."""
     nearest = sorted(words.names(term), key=lambda name: (len(name), name))[:MOST_NAMES]
     return (Form((name,), "prefix", weights.prefix) for name in nearest if name != term)
 
 
 def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
-    """The words with the same stem in any of the languages, and those that differ in accents only."""
+    """Words of one stem in any of the languages, and words that differ in accents only."""
     text = term.decode("utf-8", "replace")
     family = _IRREGULAR.get(term, ()) if not languages or "en" in languages else ()
     irregular = [Form((name,), "inflection", weights.inflection) for name in family if words.census(name)]
@@ -424,7 +424,7 @@ def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: F
     candidates = _near(text, [stem.decode("utf-8", "replace") for stem in stems.values()], words)
     candidates = [name for name in candidates if name != term]
     inflected: dict[bytes, Form] = {}
-    for language, stemmed in stems_by_language(candidates, chosen).items():  # accents alone are asked about first
+    for language, stemmed in stems_by_language(candidates, chosen).items():  # accents come first
         how: How = "accent" if language == NO_LANGUAGE else "inflection"
         weight = weights.accent if language == NO_LANGUAGE else weights.inflection
         for name, stem in zip(candidates, stemmed, strict=True):
@@ -434,7 +434,7 @@ def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: F
 
 
 def _owners(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
-    """Whoever something belongs to: `Caroline` and her forms for `Caroline's`."""
+    """The owner in a possessive, with all forms: `Caroline` for `Caroline's`."""
     owner = next((term[: -len(end)] for end in _POSSESSIVES if term.endswith(end)), b"")
     if len(owner) < _LEAST_LETTERS or not _is_word(owner):
         return []
@@ -491,7 +491,7 @@ def _compounds(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
 
 
 def _is_compound(remainder: bytes, words: Words, *, is_first: bool) -> bool:
-    """Whether what a word has beside a part is another: a known one, or one that several known words begin with."""
+    """Whether the remainder of a compound is a word of the corpus, or the prefix of several."""
     for link in _LINKS:
         if not (remainder.endswith(link) if is_first else remainder.startswith(link)):
             continue

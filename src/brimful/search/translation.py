@@ -1,7 +1,7 @@
 """Which words of the corpus mean what a question in another language asks?
 
 A table of words in many languages says which of the corpus's words lie nearest. Words are looked for as these, and a
-model reads the question with them in place of its own.
+model reads the question with these words instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNBLANKED = re.compile("[\u3040-\u30ff\u3400-\u9fff]+")
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 _LEAST_LETTERS = 3
 _LEAST_ALIKE = 300_000
-"""Millionths of a cosine below which two words do not mean the same."""
+"""Millionths of a cosine; two words below it differ in meaning."""
 _NEAR_BEST = (4, 5)
 _MOST_MEANINGS = 3
 _MOST_WORDS = 24
@@ -40,7 +40,7 @@ class Table(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Stranger:
-    """A word of the question that the corpus does not have, and where it stands in the question."""
+    """A word of the question that the corpus lacks, with its place in the question."""
 
     text: str
     start: int  # characters
@@ -50,9 +50,9 @@ class _Stranger:
 def translated(
     cues: QuestionCues, forms: Sequence[WordForms], load: Callable[[], Table | None]
 ) -> tuple[tuple[WordForms, ...], str]:
-    """The corpus's words for those of a foreign question that it lacks, and the question as a model reads it.
+    """The corpus's words for missing words of a foreign question, and the question as a model reads it.
 
-    No words, and no text, where the question is in the corpus's own language or no table is there.
+    No words, and no text, where the question is in the corpus's language or no table is there.
     """
     lacking = {word for word_forms in forms if not word_forms.forms for word in word_forms.words} - cues.names
     lost = [term for term in cues.wholes if term.term in lacking and not cues.columns.is_titled(term.term)]
