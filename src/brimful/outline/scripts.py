@@ -19,6 +19,10 @@ _BEFORE = (
 _DECORATED = rb"(?:@[\w.$]++(?:\([^()\n]*+\))?+[ \t]++)*+"
 _VALUE = rb"(?:async[ \t]*+)?(?:(?P<function>function\b)|(?P<arrow>\(|<|" + _NAME + rb"[ \t]*+=>))"
 _FUNCTION = re.compile(_VALUE)
+_NO_METHOD = (
+    rb"(?!(?:if|for|while|switch|catch|with|function|return|typeof|new|await|yield|super|do|else|delete|void|in|of|case"
+    rb"|import|throw|instanceof|require|export)(?![\w$\x80-\xff]))"
+)
 _HEAD = re.compile(
     rb"\n[ \t]*+(?P<head>" + _DECORATED + _BEFORE + rb"(?:"
     rb"(?P<word>function|class|interface|enum|const[ \t]+enum|namespace|module|type)\b[ \t]*+\*?[ \t]*+(?P<name>"
@@ -27,17 +31,13 @@ _HEAD = re.compile(
     rb"|(?:const|let|var)[ \t]++(?P<variable>" + _NAME + rb")!?(?=[ \t]*+[:=])"
     rb"|(?P<target>\#?" + _NAME + rb"(?:\.[\w$]++)*+)[ \t]*+[?!]?"
     rb"(?P<assigned>(?::[^=(\n]{0,200})?=(?![=>])[ \t]*+(?:\n[ \t]*+)?|:[ \t]*+)" + _VALUE + rb""
-    rb"|(?P<star>\*[ \t]*+)?(?P<method>\#?" + _NAME + rb"|\[[\w.$\"]+\]|\"++)[?]?[ \t]*+(?P<open>[(<])"
+    rb"|(?P<star>\*[ \t]*+)?" + _NO_METHOD + rb"(?P<method>\#?" + _NAME + rb"|\[[\w.$\"]+\])[?]?[ \t]*+(?P<open>[(<])"
     rb"))"
 )
 _KINDS = {
     b"function": "function", b"class": "class", b"interface": "interface", b"enum": "enum", b"namespace": "module",
     b"module": "module", b"type": "type",
 }  # fmt: skip
-_NOT_METHODS = frozenset(
-    b"if for while switch catch with function return typeof new await yield super do else delete void in of case "
-    b"import throw instanceof require export".split()
-)
 _REACH = 4_000
 _BLANKS = re.compile(rb"\s*+")
 _TYPE_SIGN = re.compile(rb"[({\[;\n,)}]|=>|=")
@@ -300,8 +300,6 @@ def _method(
 ) -> Found | None:
     code, pairs = source.code, source.pairs
     name = head["method"]
-    if name in _NOT_METHODS or name[:1] == b'"':
-        return None
     opening = head.start("open") - 1
     if head["open"] == b"<":
         opening = _behind_angles(code, opening)
