@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -112,17 +113,15 @@ def _key(section: str) -> tuple[int, tuple[tuple[int, str], ...]]:
 def page() -> str:
     """The page."""
     marks = rows()
-    lines = [
-        LEAD,
-        f"{len(marks)} rows.",
-        "",
-        "| specification | it asks | where | ruling | test |",
-        "|---|---|---|---|---|",
-    ]
-    for row in marks:
-        where, file = row.where.removesuffix(".py"), row.file.removesuffix(".py")
-        lines.append(f"| {row.section} | {row.asks} | `{where}` | {row.ruling or ''} | `{file}` |")
-    lines += ["", "## Rulings", ""]
+    lines = [LEAD]
+    for seed, group in groupby(marks, key=lambda row: row.section.partition(" ")[0]):
+        lines += [f"## {seed}", "", "| section | it asks | where | ruling | test |", "|---|---|---|---|---|"]
+        for row in group:
+            section = row.section.partition(" ")[2]
+            where, file = row.where.removesuffix(".py"), row.file.removesuffix(".py")
+            lines.append(f"| {section} | {row.asks} | `{where}` | {row.ruling or ''} | `{file}` |")
+        lines.append("")
+    lines += ["## Rulings", ""]
     used = sorted({row.ruling for row in marks if row.ruling})
     lines += [f"- **{number}**: {RULINGS[number]}" for number in used]
     lines += ["", "## What falls short", "", "| specification | it asks | today |", "|---|---|---|"]
