@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from brimful import Engine
+from brimful.store.sqlite import SqliteStore
 
 LONG = 30  # seconds after which a test gives up waiting; nothing takes that long unless it hangs
 
@@ -71,3 +72,10 @@ def ticking(monkeypatch):
         turned.set()
 
     return tick
+
+
+@pytest.fixture
+def store(tmp_path):
+    """An empty store outside the folders that a test adds."""
+    with SqliteStore(tmp_path / "store.db") as opened:
+        yield opened

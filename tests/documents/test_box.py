@@ -15,7 +15,7 @@ from brimful.documents.skips import Skipped, SourceSettings
 from brimful.ingest.folders import ingest
 from brimful.store.sqlite import SqliteStore
 
-from .test_loaders_documents import OOXML, make_docx, make_pdf, make_zip, paragraph
+from .test_loaders_documents import OOXML, make_docx, make_pdf, make_zip, paragraph, pdf_of
 
 limited = pytest.mark.skipif(box.resource is None or sys.platform != "linux", reason="the system has no such limits")
 
@@ -46,14 +46,7 @@ def nested_forms(levels: int) -> bytes:
             f"<< /Type /XObject /Subtype /Form /BBox [0 0 300 200] /Resources << {inner} >> /Length {len(stream)} >>\n"
             f"stream\n{stream}\nendstream"
         )
-    body, places = "%PDF-1.4\n", []
-    for number, content in enumerate(objects, start=1):
-        places.append(len(body))
-        body += f"{number} 0 obj\n{content}\nendobj\n"
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    size = len(objects) + 1
-    trailer = f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF"
-    return (body + f"xref\n0 {size}\n0000000000 65535 f \n{table}{trailer}").encode()
+    return pdf_of(objects)
 
 
 @limited

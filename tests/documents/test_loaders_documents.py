@@ -40,6 +40,18 @@ def labels(item: Loaded) -> list[tuple[str, str]]:
     ]
 
 
+def pdf_of(objects: list[str], trailer: str = "") -> bytes:
+    """A PDF of these objects, the first of them its catalog."""
+    body, places = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{content}\nendobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    ending = f"trailer\n<< /Size {size} /Root 1 0 R{trailer} >>\nstartxref\n{len(body)}\n%%EOF"
+    return (body + f"xref\n0 {size}\n0000000000 65535 f \n{table}{ending}").encode("latin-1")
+
+
 def make_pdf(*pages: str) -> bytes:
     """A PDF written by hand, one line of text per page."""
     count = len(pages)
@@ -57,15 +69,7 @@ def make_pdf(*pages: str) -> bytes:
         )
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
     objects.append("<< /Title (On tea) /CreationDate (D:20240501120000+02'00') >>")
-    body = "%PDF-1.4\n"
-    places = []
-    for number, content in enumerate(objects, start=1):
-        places.append(len(body))
-        body += f"{number} 0 obj\n{content}\nendobj\n"
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    size = len(objects) + 1
-    trailer = f"trailer\n<< /Size {size} /Root 1 0 R /Info {size - 1} 0 R >>\nstartxref\n{len(body)}\n%%EOF"
-    return (body + f"xref\n0 {size}\n0000000000 65535 f \n{table}{trailer}").encode("latin-1")
+    return pdf_of(objects, f" /Info {len(objects)} 0 R")
 
 
 def make_zip(**parts: str) -> bytes:

@@ -21,13 +21,6 @@ def folder(tmp_path):
     return root
 
 
-@pytest.fixture
-def store(tmp_path):
-    """An empty store outside the folder."""
-    with SqliteStore(tmp_path / "store.db") as made:
-        yield made
-
-
 def paths(store):
     """The paths of all live documents."""
     with store.snapshot() as now:

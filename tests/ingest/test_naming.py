@@ -30,13 +30,6 @@ def disk(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def store(tmp_path):
-    """An empty store."""
-    with SqliteStore(tmp_path / "store.db") as made:
-        yield made
-
-
 def names(store):
     """The names of all documents."""
     with store.snapshot() as now:

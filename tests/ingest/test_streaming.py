@@ -35,13 +35,6 @@ def small(monkeypatch):
 
 
 @pytest.fixture
-def store(tmp_path):
-    """An empty store outside the folder."""
-    with SqliteStore(tmp_path / "store.db") as made:
-        yield made
-
-
-@pytest.fixture
 def folder(tmp_path):
     """An empty folder."""
     (tmp_path / "notes").mkdir()

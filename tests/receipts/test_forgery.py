@@ -468,33 +468,31 @@ class Counting:
         return self._inner.read(number, start, end)
 
 
-def test_windows_over_a_whole_document_are_refused_before_it_is_read(tmp_path):
+@pytest.fixture
+def shown_often(tmp_path):
+    """A state, and a receipt whose 3,000 windows each show all of a document of half a megabyte."""
+    text = "Tea at four. " * 40_000
+    with open_store(tmp_path / "store.db") as engine:
+        engine.add_text("a.md", text)
+        receipt = engine.context("tea", budget=400).receipt
+        window = replace(receipt.windows[0], start=0, end=len(text))
+        with engine._store.snapshot() as now:
+            yield now, replace(receipt, windows=(window,) * 3_000, blocks=(3_000,))
+
+
+def test_windows_over_a_whole_document_are_refused_before_it_is_read(shown_often):
     """Thousands of windows that each show all of a document would give gigabytes: no receipt does, and none is read."""
-    text = "Tea at four. " * 40_000
-    with open_store(tmp_path / "store.db") as engine:
-        engine.add_text("a.md", text)
-        receipt = engine.context("tea", budget=400).receipt
-        window = replace(receipt.windows[0], start=0, end=len(text))
-        forged = replace(receipt, windows=(window,) * 3_000, blocks=(3_000,))
-        forged = replace(forged, id=forged.hashed())
-        with engine._store.snapshot() as now:
-            counting = Counting(now)
-            assert any("8 times over" in str(each) for each in check_store(forged, counting))
-            assert counting.read_bytes == 0
+    now, forged = shown_often
+    counting = Counting(now)
+    assert any("8 times over" in str(each) for each in check_store(replace(forged, id=forged.hashed()), counting))
+    assert counting.read_bytes == 0
 
 
-def test_a_stated_length_does_not_allow_more(tmp_path):
+def test_a_stated_length_does_not_allow_more(shown_often):
     """A receipt that says that a document is huge, so that its windows may show it often, is refused by its length."""
-    text = "Tea at four. " * 40_000
-    with open_store(tmp_path / "store.db") as engine:
-        engine.add_text("a.md", text)
-        receipt = engine.context("tea", budget=400).receipt
-        window = replace(receipt.windows[0], start=0, end=len(text))
-        document = replace(receipt.documents[0], length=1 << 60)
-        forged = replace(receipt, documents=(document,), windows=(window,) * 3_000, blocks=(3_000,))
-        forged = replace(forged, id=forged.hashed())
-        with engine._store.snapshot() as now:
-            found = check_store(forged, now)
+    now, forged = shown_often
+    forged = replace(forged, documents=(replace(forged.documents[0], length=1 << 60),))
+    found = check_store(replace(forged, id=forged.hashed()), now)
     assert [each.kind for each in found] == ["changed"]
 
 

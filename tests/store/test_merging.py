@@ -65,13 +65,6 @@ def test_terms_without_positions_go():
     assert found.of(b"b").tolist() == [12]
 
 
-@pytest.fixture
-def store(tmp_path):
-    """An empty store."""
-    with SqliteStore(tmp_path / "store.db") as made:
-        yield made
-
-
 @pytest.mark.parametrize("moved", [0, merging._MOVED_BYTES])
 def test_merged_text_reads_back(store, monkeypatch, moved):
     """Documents over several blocks, of whole and of thinned segments, with blocks moved or written anew."""

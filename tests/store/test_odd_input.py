@@ -19,13 +19,6 @@ TEXT = "Zürich – naïve café, déjà vu.\r\n" * 3
 
 
 @pytest.fixture
-def store(tmp_path):
-    """An empty store."""
-    with SqliteStore(tmp_path / "store.db") as made:
-        yield made
-
-
-@pytest.fixture
 def folder(tmp_path):
     """An empty folder."""
     (tmp_path / "odd").mkdir()

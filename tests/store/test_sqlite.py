@@ -180,13 +180,6 @@ TestHistory = History.TestCase
 TestHistory.settings = settings(max_examples=25, stateful_step_count=10, deadline=None)
 
 
-@pytest.fixture
-def store(tmp_path):
-    """An empty store."""
-    with SqliteStore(tmp_path / "store.db") as made:
-        yield made
-
-
 def test_every_document_is_proven(store):
     """A proof leads from path, time and content of each document to the root."""
     store.add([entry(f"{n}.md", f"text {n}", n) for n in range(50)])
