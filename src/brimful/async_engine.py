@@ -21,7 +21,7 @@ from brimful.neural.embedders import Embedder
 from brimful.store.opening import Named
 
 if TYPE_CHECKING:
-    from brimful.neural.rerankers import Reranker
+    from brimful.neural.embedders import Reranker
 
 _THREADS = 4
 """Calls at a time, at work or waiting for a model."""

@@ -28,7 +28,7 @@ from brimful.windows.strategies import link
 from brimful.windows.window import Cluster, Window
 
 if TYPE_CHECKING:
-    from brimful.neural.rerankers import Reranker
+    from brimful.neural.embedders import Reranker
 
 _DENSIFY_BREADTH = 4  # budgets' worth of text that condensing looks at
 _BYTES_PER_TOKEN = 8  # more than any text has on average, so that enough candidates are searched for

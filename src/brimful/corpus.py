@@ -64,7 +64,7 @@ from brimful.windows.window import Window
 if TYPE_CHECKING:
     from brimful.assembly.citing import Checked
     from brimful.assembly.outline_map import CorpusMap
-    from brimful.neural.rerankers import Reranker
+    from brimful.neural.embedders import Reranker
     from brimful.receipts.checking import Findings
 
 KEPT_CONTEXTS = 64

@@ -31,14 +31,14 @@ from brimful.store.opening import Named, digests_of, opened, place_of
 from brimful.store.store import place_below
 
 if TYPE_CHECKING:
+    from brimful.densify.calls import Model
     from brimful.densify.captures import Capture, Captures
     from brimful.densify.digest import Digest
     from brimful.densify.memory import Memory
-    from brimful.densify.model import Model
     from brimful.densify.run import Progress
     from brimful.documents.sources import Found as FoundFile
     from brimful.ingest import Report
-    from brimful.neural.rerankers import Reranker
+    from brimful.neural.embedders import Reranker
     from brimful.receipts.checking import Findings
     from brimful.settings import DensifySettings
     from brimful.store.snapshot import StoredSnapshot

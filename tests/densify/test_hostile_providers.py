@@ -8,9 +8,8 @@ import time
 
 import pytest
 
-from brimful.densify.calls import Caller, Ledger
+from brimful.densify.calls import Caller, Completion, Ledger
 from brimful.densify.densify import densify
-from brimful.densify.model import Completion
 from brimful.densify.models import model_for
 from brimful.densify.wording import shown
 from brimful.errors import CancelledError, ProviderError, RateLimitError, UnavailableError

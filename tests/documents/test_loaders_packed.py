@@ -8,8 +8,7 @@ from functools import partial
 import pytest
 
 import brimful
-from brimful.documents.loaders import Loaded, load
-from brimful.documents.loaders.packed import zstd
+from brimful.documents.loaders import Loaded, load, zstd
 from brimful.documents.skips import Skipped, SourceSettings
 
 TEXT = b".TH TEA 1\n.SH NAME\ntea \\- a drink\n" * 40

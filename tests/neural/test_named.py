@@ -13,9 +13,8 @@ import pytest
 
 from brimful.errors import ChoiceError, EndpointError, MissingPartError, SettingError
 from brimful.neural import bert
-from brimful.neural.embedders import EndpointEmbedder, identity_of
+from brimful.neural.embedders import EndpointEmbedder, EndpointReranker, identity_of
 from brimful.neural.named import chosen_embedder, embedder_named, reranker_named
-from brimful.neural.rerankers import EndpointReranker
 from tests.neural.bert import tiny_bert
 from tests.neural.conftest import Server
 

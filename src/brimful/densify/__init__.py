@@ -4,13 +4,12 @@ from brimful.densify.densify import densify
 digest = densify(text, "anthropic:claude-sonnet-4-5", memory="digests.db")
 """
 
-from brimful.densify.calls import bound_parallel
+from brimful.densify.calls import Completion, Model, bound_parallel
 from brimful.densify.densify import densify
 from brimful.densify.digest import CitedSentence, Digest, Gap
 from brimful.densify.extractive import fit_digest
 from brimful.densify.failures import Failure, classify
 from brimful.densify.memory import Memory
-from brimful.densify.model import Completion, Model
 from brimful.densify.models import model_for
 from brimful.densify.plan import SEED
 from brimful.densify.run import Progress

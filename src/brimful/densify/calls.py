@@ -1,4 +1,4 @@
-"""How is one request made to end well: how many at once, how often, how long between?
+"""A model that condenses, and its calls: how many at once, how often, how long between.
 
 Parallelism is bounded for each endpoint across all runs of the process. A request that may pass later is tried again
 after the time that the provider asked for, or after a doubling wait.
@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
-from brimful.densify.model import Model
 from brimful.errors import (
     AuthError,
     ContextLimitError,
@@ -26,7 +26,48 @@ from brimful.errors import (
 from brimful.limits import COUNTED_TOKENS, LEAST_CONTEXT_TOKENS
 from brimful.settings import DensifySettings
 from brimful.text.strict_json import whole_characters
+from brimful.text.tokens import TokenCounter
 from brimful.transport import LOOK_SECONDS, Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A model's answer, with what the provider says it counted."""
+
+    text: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Answers a prompt. One call of `complete` is one request, without a second try."""
+
+    @property
+    def name(self) -> str:
+        """The name that `model_for` takes; answers are remembered under it."""
+
+    @property
+    def endpoint(self) -> str:
+        """The server: parallel calls are bounded, and limits remembered, for each endpoint."""
+
+    @property
+    def small(self) -> bool:
+        """Whether its limit is known to be small, so that sending a whole text first would be wasted."""
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Counts as the model does, or a named estimate."""
+
+    def limit(self) -> int | None:
+        """The context limit in tokens, where the provider, a table or the user tells it."""
+
+    def count(self, text: str) -> int:
+        """The tokens of a text."""
+
+    def complete(self, prompt: str, *, max_output_tokens: int, stop: Stop) -> Completion:
+        """The answer, or a ProviderError of the right kind; a CancelledError once `stop` is set."""
+
 
 _FIRST_WAIT_SECONDS = 1.0  # doubled with every further try
 _LONGEST_WAIT_SECONDS = 60.0  # a provider that asks for more has failed

@@ -14,10 +14,10 @@ from typing import Any, Literal, get_args
 
 from blake3 import blake3
 
+from brimful.densify.calls import Model
 from brimful.densify.densify import densify
 from brimful.densify.digest import CitedSentence
 from brimful.densify.memory import Memory
-from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.densify.run import Progress
 from brimful.documents.documents import Document

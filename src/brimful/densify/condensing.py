@@ -19,11 +19,11 @@ from brimful.assembly.context import DIGEST_PREFIX, Condensed, Context, DigestSe
 from brimful.assembly.formats import form_for
 from brimful.budget import Budget, budget_of
 from brimful.building import ContextBuilder
+from brimful.densify.calls import Model
 from brimful.densify.densify import densify
 from brimful.densify.digest import Digest
 from brimful.densify.extractive import ExtractiveModel, extract, fit_digest
 from brimful.densify.memory import Memory
-from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.documents.documents import Document
 from brimful.search.search import Found

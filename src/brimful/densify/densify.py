@@ -14,11 +14,10 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
-from brimful.densify.calls import Caller, Ledger
+from brimful.densify.calls import Caller, Ledger, Model
 from brimful.densify.digest import CitedSentence, Digest
 from brimful.densify.extractive import ExtractiveModel, extract, join
 from brimful.densify.memory import Memory
-from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.densify.plan import check_input
 from brimful.densify.run import Merging, Parting, Progress, Run

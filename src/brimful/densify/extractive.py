@@ -19,8 +19,8 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.densify.calls import Completion
 from brimful.densify.digest import Digest
-from brimful.densify.model import Completion
 from brimful.documents.documents import Document
 from brimful.errors import BudgetError, SettingError
 from brimful.limits import EXTRACT_BYTES

@@ -9,8 +9,8 @@ from typing import Literal
 
 from blake3 import blake3
 
+from brimful.densify.calls import Model
 from brimful.densify.extractive import ExtractiveModel
-from brimful.densify.model import Model
 from brimful.densify.slicing import Slicer, groups_of
 from brimful.documents.documents import Document
 from brimful.errors import InputTooLongError, SettingError

@@ -1,7 +1,8 @@
-"""Who turns texts into vectors? A server, your own function, or a model on this machine (`bert`, `libraries`).
+"""Embedders turn texts into vectors, rerankers score them for a question. Here: the protocols, and servers.
 
 Each embedder has a name that is kept with its vectors, since vectors of two models can't be compared. Nothing is ever
-downloaded.
+downloaded. A reranker is slower and more exact than vectors, and none is used unless it is named. Its scores are whole
+thousandths of the model's, so that a last bit decides nothing. Models on this machine are in `bert` and `libraries`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from math import isfinite
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -67,7 +69,7 @@ def identity_of(embedder: Embedder) -> _Identity:
     return _Identity(embedder.name, getattr(embedder, "runtime", "caller"))
 
 
-class Endpoint:
+class _Endpoint:
     """One path of a server, to which JSON is posted: one request, no second try.
 
     The key is read from the environment at each call, sent over https or to this machine only, and never shown.
@@ -143,7 +145,7 @@ class EndpointEmbedder:
         timeout_seconds: float = 30.0,
         batch: int = _BATCH,
     ) -> None:
-        self._endpoint = Endpoint(base_url, "/embeddings", key_variable=key_variable, timeout_seconds=timeout_seconds)
+        self._endpoint = _Endpoint(base_url, "/embeddings", key_variable=key_variable, timeout_seconds=timeout_seconds)
         self._model = model
         self._stated_dimensions = None if dimensions is None else positive(dimensions, "dimensions")
         self._batch = positive(batch, "batch")
@@ -221,3 +223,51 @@ def positive(value: _Number, name: str) -> _Number:
     if value <= 0:
         raise SettingError(f"{name} is {value!r}; it must be above zero")
     return value
+
+
+_MAX_THOUSANDTHS = 1 << 53
+
+
+class Reranker(Protocol):
+    """Scores texts for a question."""
+
+    @property
+    def name(self) -> str:
+        """Whose scores these are."""
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[int]:
+        """One whole number for each text, the higher the better."""
+
+
+class EndpointReranker:
+    """A server's `/rerank`, as Jina, Cohere, vLLM and llama.cpp offer it; `base_url` ends in `/v1` as a rule."""
+
+    runtime = "endpoint"
+
+    def __init__(
+        self, base_url: str, model: str, *, key_variable: str = "BRIMFUL_API_KEY", timeout_seconds: float = 30.0
+    ) -> None:
+        self._endpoint = _Endpoint(base_url, "/rerank", key_variable=key_variable, timeout_seconds=timeout_seconds)
+        self._model = model
+        self.name = f"{self._endpoint.base}#{model}"
+
+    def __repr__(self) -> str:
+        return f"EndpointReranker({self._endpoint.base!r}, {self._model!r})"
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[int]:
+        """The server's scores in thousandths, in the order of the texts, from one request."""
+        if not texts:
+            return []
+        answer = self._endpoint.post({"model": self._model, "query": question, "documents": list(texts)})
+        items = answer.get("results") if isinstance(answer, dict) else answer
+        rows = self._endpoint.numbered(items, lambda item: float(item["relevance_score"]), len(texts), what="scores")
+        return thousandths(rows.tolist(), len(texts), source=self.name)
+
+
+def thousandths(scores: Sequence[float], count: int, *, source: str) -> list[int]:
+    """Scores as whole thousandths, where they are as many as they should be, and numbers."""
+    if len(scores) != count:
+        raise EndpointError(f"{source} gave {len(scores)} scores for {count} texts")
+    if not all(isfinite(score) and abs(score) * 1_000 < _MAX_THOUSANDTHS for score in scores):
+        raise EndpointError(f"{source} gave a score that is not a number; look at its model")
+    return [round(score * 1_000) for score in scores]

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brimful.errors import BrimfulError, EndpointError, InputError, MissingPartError, install
-from brimful.neural.embedders import Floats, checked_rows
-from brimful.neural.rerankers import thousandths
+from brimful.neural.embedders import Floats, checked_rows, thousandths
 
 
 class LibraryEmbedder:

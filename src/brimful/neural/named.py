@@ -19,9 +19,8 @@ from pathlib import Path
 from brimful.errors import ChoiceError, InputError, MissingPartError, SettingError, suggest
 from brimful.neural import bert
 from brimful.neural.bert import BertEmbedder
-from brimful.neural.embedders import Embedder, EndpointEmbedder
+from brimful.neural.embedders import Embedder, EndpointEmbedder, EndpointReranker, Reranker
 from brimful.neural.libraries import CrossEncoderReranker, LibraryEmbedder
-from brimful.neural.rerankers import EndpointReranker, Reranker
 
 _OPENAI_URL = "https://api.openai.com/v1"
 _NAMES = ("default", "none", "granite")

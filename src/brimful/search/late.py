@@ -22,7 +22,7 @@ from brimful.search.field import ScoredUnits, reordered
 from brimful.search.translation import Table
 
 if TYPE_CHECKING:
-    from brimful.neural.rerankers import Reranker
+    from brimful.neural.embedders import Reranker
 
 READ_UNITS: Final = 600
 """Units that a model reads for a question: the best by words."""

@@ -47,7 +47,7 @@ from brimful.store.rows import NO_TIME
 from brimful.text.terms import matches_in, query_terms
 
 if TYPE_CHECKING:
-    from brimful.neural.rerankers import Reranker
+    from brimful.neural.embedders import Reranker
 
 # ---- listing: What is shown of documents that were only filtered, not asked anything? Their beginnings, the newest
 # first.

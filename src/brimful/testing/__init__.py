@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from blake3 import blake3
 
+from brimful.densify.calls import Completion
 from brimful.densify.failures import failure
-from brimful.densify.model import Completion
 from brimful.neural.embedders import Floats
 from brimful.testing.provider import Call, Fault, ScriptedProvider, first_sentence, unanswered_address
 from brimful.text.terms import query_terms

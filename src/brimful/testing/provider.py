@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, Self
 
-from brimful.densify.model import Model
+from brimful.densify.calls import Model
 from brimful.densify.models import model_for
 from brimful.limits import LEAST_CONTEXT_TOKENS
 from brimful.text.tokens import TokenCounter

@@ -11,24 +11,34 @@ becomes a Skipped.
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import re
+import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from io import BufferedIOBase, BytesIO
 from typing import cast
 
 from brimful.documents.encodings import SNIFF_BYTES, Source, converted, decode, encoding_of, looks_binary
 from brimful.documents.loaders.box import boxed
 from brimful.documents.loaders.loaded import Loaded, SourceMap, check_escaped
 from brimful.documents.loaders.messages import conversations, load_chat, split_mailbox
-from brimful.documents.loaders.packed import unpack
 from brimful.documents.reading import LongDocument, read
 from brimful.documents.secrets import PREFIX_BYTES, mask_examples, secret_in
 from brimful.documents.skips import Refusal, Skipped, SourceSettings
 from brimful.documents.sources import Found
 from brimful.outline.kinds import kind_of
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 __all__ = ["Loaded", "SourceMap", "is_streamable", "load", "load_file", "streamed"]
 
@@ -217,3 +227,28 @@ def _first_bytes(blocks: Iterable[bytes], size: int) -> bytes:
         if len(head) >= size:
             break
     return head[:size]
+
+
+_OPENERS: dict[str, Callable[[BytesIO], BufferedIOBase]] = {
+    "gz": gzip.open,
+    "bz2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+    "zst": zstd.ZstdFile,  # with windows up to 128 MB
+}
+
+
+def unpack(packing: str, raw: bytes, settings: SourceSettings) -> bytes:
+    """The bytes that were compressed; a Refusal where there are too many, or none that can be read.
+
+    >>> unpack("gz", gzip.compress(b"Tea at four."), SourceSettings())
+    b'Tea at four.'
+    """
+    max_bytes = min(settings.max_unpacked_bytes, settings.max_whole_bytes)
+    try:
+        with _OPENERS[packing](BytesIO(raw)) as stream:
+            content = stream.read(max_bytes + 1)
+    except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
+        raise Refusal("malformed", f"it is not a .{packing} that can be unpacked ({error})") from error
+    if len(content) > max_bytes:
+        raise Refusal("too_large", f"more than {max_bytes:,} bytes when unpacked (max_whole_bytes)")
+    return content

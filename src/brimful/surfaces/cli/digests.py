@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from brimful.densify.calls import Model
 from brimful.densify.captures import Capture
 from brimful.densify.densify import densify as condense
 from brimful.densify.extractive import ExtractiveModel, fit_digest
 from brimful.densify.memory import Memory
-from brimful.densify.model import Model
 from brimful.densify.models import model_for
 from brimful.densify.plan import forecast
 from brimful.densify.run import Progress
