@@ -107,7 +107,7 @@ class FieldSettings:
 
     unit: float = _weight(1.0, "A word in the unit itself.")
     near: float = _weight(1.0, "A word in its near surroundings.")
-    near_reach: int = _weight(2, "How far these go on both sides.", unit="units")
+    near_reach: int = _weight(2, "How far the surroundings reach on each side.", unit="units")
     document: float = _weight(1.5, "A word anywhere in the document.")
     saturation: float = _weight(1.2, "BM25's k1.")
     length: float = _weight(0.75, "BM25's b.")
@@ -168,11 +168,16 @@ _fill = partial(
 )  # "brim" grows windows into their documents until the next unit would not fit; "relevant" adds nothing
 _trim = partial(choice, True, "Cut the best window that does not fit, so that its hits still get in.", is_fine=True)
 _dedup = partial(
-    choice, None, "Leave out what is so like a better window; 0.8 in CFS, none keeps all.", low=0, high=1, is_fine=True
+    choice,
+    None,
+    "Leave out windows this similar to a better one; 0.8 in CFS, none keeps all.",
+    low=0,
+    high=1,
+    is_fine=True,
 )
 _twins = partial(
     choice,
-    help="What several documents say so nearly alike is shown once; none shows it every time.",
+    help="Show passages this similar in several documents once; none shows every one.",
     low=0,
     high=1,
     is_fine=True,
@@ -182,7 +187,7 @@ _recent = partial(choice, False, "Let newer documents count for more.", is_fine=
 _half_life = partial(
     choice,
     30,
-    "After so long a document counts half, with prefer-recent.",
+    "Age at which a document counts half, with prefer-recent.",
     low=1,
     high=100_000,
     unit="days",
@@ -282,7 +287,7 @@ class AskSettings:
     )
     map_percent: int = choice(
         0,
-        "Begin with a map of the corpus, of so much of the budget.",
+        "Share of the budget for a map of the corpus at the beginning.",
         low=0,
         high=_MOST_MAP_PERCENT,
         unit="percent",
@@ -298,7 +303,7 @@ class AskSettings:
     not_path: tuple[str, ...] = _narrows((), "Not where the path has this.", unit="text")
     kind: tuple[str, ...] = _narrows((), "Only this kind of text; any of several.", names=("prose", "code", "data"))
     after: str | None = _narrows(None, "Only from this year, month, day or time on.", unit="time")
-    before: str | None = _narrows(None, "Only before it.", unit="time")
+    before: str | None = _narrows(None, "Only before this year, month, day or time.", unit="time")
     phrase: tuple[str, ...] = _narrows((), "Only with these words side by side; all of them.", unit="words")
     without: tuple[str, ...] = _narrows((), "Only without this word or phrase.", unit="words")
     operators: bool = _narrows(False, 'Read "phrases", -words, stars and path: in the question as a search does.')
@@ -323,7 +328,7 @@ class AskSettings:
         None, "Condense what does not fit, through this model: extractive:, openai:NAME.", unit="model"
     )
     densify_percent: int = choice(
-        15, "Of the budget, for what is condensed.", low=1, high=90, unit="percent", is_fine=True
+        15, "Share of the budget for what is condensed.", low=1, high=90, unit="percent", is_fine=True
     )
     condensing: DensifySettings | None = later(default=None, metadata={"written": "unless empty"})  # in receipts
 

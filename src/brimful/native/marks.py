@@ -22,7 +22,7 @@ _FEW = 256  # titles, passages and parts for which there is room at first
 
 
 class Marks(NamedTuple):
-    """Titles and passages of a text, a row each; columns of a title are said at `_TITLE`.
+    """Titles and passages of a text, a row each; `_TITLE` lists the columns of a title.
 
     Columns of a passage are start, end, its number in KINDS, where its lead begins and ends or -1 twice, its first one
     among the `parts`, and how many it has.

@@ -22,8 +22,8 @@ def index_tokens(tokens: bytes, offsets: Places) -> NDArray[np.uint64]:
     _check_tokens(tokens, offsets)
     bits = max((4 * len(offsets)).bit_length() - 1, 4)
     slots = np.zeros(1 << bits, np.uint64)
-    given = (pointer(np.frombuffer(tokens, np.uint8)), pointer(offsets), len(offsets) - 1)
-    count = library().index_tokens(*given, pointer(slots), bits)
+    inputs = (pointer(np.frombuffer(tokens, np.uint8)), pointer(offsets), len(offsets) - 1)
+    count = library().index_tokens(*inputs, pointer(slots), bits)
     if count < len(offsets) - 1:
         raise ValueError(f"token {count} of a vocabulary is empty, or is there twice")
     return slots
