@@ -91,14 +91,14 @@ def test_other_vocabularies_have_no_table(fresh):
 @pytest.mark.parametrize("damage", ["none", "cut", "flipped", "empty"])
 def test_what_unicode_says_is_written_once_and_read_again(fresh, damage, monkeypatch):
     """The next process asks nothing of `unicodedata` character by character; what is damaged is written anew."""
-    wanted = columns_of(characters._laid_out(characters._found_out()))
+    wanted = columns_of(characters._expand_properties(characters._read_properties()))
     assert columns_of(characters._tables_of_unicode()) == wanted
     (path,) = fresh.glob("*.table")
     whole = path.read_bytes()
     flipped = whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]
     path.write_bytes({"none": whole, "cut": whole[:-1], "flipped": flipped, "empty": b""}[damage])
     if damage == "none":
-        monkeypatch.setattr(characters, "_found_out", None)
+        monkeypatch.setattr(characters, "_read_properties", None)
     characters._tables_of_unicode.cache_clear()
     assert columns_of(characters._tables_of_unicode()) == wanted
     assert path.read_bytes() == whole

@@ -89,7 +89,7 @@ PAGE_BYTES = 16_384
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """Terms and their positions, in columns: those of term i are `positions[offsets[i]:offsets[i + 1]]`."""
+    """Terms and their positions, in columns: term i has `positions[offsets[i]:offsets[i + 1]]`."""
 
     names: Sequence[bytes]
     offsets: NDArray[np.int64]
@@ -97,27 +97,27 @@ class Postings:
 
     def of(self, name: bytes) -> Numbers:
         """The positions of one term, none where it is unknown."""
-        at = place_of(self.names, name)
-        if at < 0:
+        row = place_of(self.names, name)
+        if row < 0:
             return _NO_NUMBERS
-        return self.positions[self.offsets[at] : self.offsets[at + 1]].astype(np.int64)
+        return self.positions[self.offsets[row] : self.offsets[row + 1]].astype(np.int64)
 
     def of_all(self, names: Iterable[bytes]) -> Numbers:
         """The positions of several terms, one after the other."""
-        found = [places for name in names if len(places := self.of(name))]
-        return found[0] if len(found) == 1 else np.concatenate([_NO_NUMBERS, *found])
+        columns = [places for name in names if len(places := self.of(name))]
+        return columns[0] if len(columns) == 1 else np.concatenate([_NO_NUMBERS, *columns])
 
 
 def place_of(names: Sequence[bytes], name: bytes) -> int:
-    """Which of some sorted names one is; -1 for none of them.
+    """The row of a name among sorted names; -1 if absent.
 
     >>> place_of([b"pot", b"tea"], b"tea"), place_of([b"pot", b"tea"], b"te")
     (1, -1)
     """
     if isinstance(names, Names):
         return names.place(name)
-    at = bisect_right(names, name) - 1
-    return at if at >= 0 and names[at] == name else -1
+    row = bisect_right(names, name) - 1
+    return row if row >= 0 and names[row] == name else -1
 
 
 class OpenPage(kernels.PackedPage):
@@ -153,7 +153,7 @@ class Page:
     """Consecutive terms with their positions, as they are stored."""
 
     first: bytes  # the first term
-    words: bytes  # the terms that `_words_among` says, a newline behind each
+    words: bytes  # the terms that `_words_among` selects, newline-terminated
     data: bytes
 
 
@@ -189,12 +189,12 @@ def pages_beginning(firsts: Sequence[bytes], prefix: bytes) -> range:
     >>> pages_beginning([b"cup", b"tea", b"teapot", b"tin"], b"te")
     range(0, 3)
     """
-    behind = prefix + b"\xff"  # no term has this byte
-    return range(max(bisect_right(firsts, prefix) - 1, 0), bisect_left(firsts, behind))
+    limit = prefix + b"\xff"  # no term has this byte
+    return range(max(bisect_right(firsts, prefix) - 1, 0), bisect_left(firsts, limit))
 
 
 def _words_among(names: bytes) -> bytes:
-    """Of lines those that are made of letters, and perhaps others beyond ASCII, of three bytes or more.
+    """The lines of at least three bytes that have only ASCII letters and characters beyond ASCII.
 
     >>> _words_among(b"r2d2\\ntea\\nto\\ntofu")
     b'tea\\ntofu\\n'
@@ -205,11 +205,11 @@ def _words_among(names: bytes) -> bytes:
 def _names(data: bytes) -> bytes:
     """The terms of a page as one text: each has a count of a byte at least, so no page can hold more than that."""
     size, counts, _ = _HEADER.unpack_from(data)
-    most = (_LONGEST_TERM + 1) * max(counts, 1)
+    limit = (_LONGEST_TERM + 1) * max(counts, 1)
     unpacking = zlib.decompressobj()
-    names = unpacking.decompress(memoryview(data)[_HEADER.size : _HEADER.size + size], most)
+    names = unpacking.decompress(memoryview(data)[_HEADER.size : _HEADER.size + size], limit)
     if not unpacking.eof:
-        raise CorruptError(f"a page of {counts} terms says more than {most} bytes of them; index the sources again")
+        raise CorruptError(f"a page of {counts} terms says more than {limit} bytes of them; index the sources again")
     return names
 
 
@@ -225,8 +225,8 @@ def read_page(data: bytes) -> Postings:
     if len(names) != len(counts) or not is_counted:
         raise CorruptError("a page of terms counts other terms or positions than it holds; index the sources again")
     # Each column starts anew: take away what was summed up before it.
-    before = np.concatenate((np.zeros(1, np.int64), sums))[offsets[:-1]]
-    return Postings(names, offsets, sums - np.repeat(before, counts))
+    base_sums = np.concatenate((np.zeros(1, np.int64), sums))[offsets[:-1]]
+    return Postings(names, offsets, sums - np.repeat(base_sums, counts))
 
 
 # ---- merging: How do the postings of several segments become one, a few pages at a time?
@@ -240,7 +240,7 @@ _NO_POSTINGS = Postings([], np.zeros(1, np.int64), np.zeros(0, np.int64))
 def merge_postings(runs: Sequence[Iterator[Postings]]) -> Iterator[Postings]:
     """Merge runs of pages, each sorted by name throughout, into one such run.
 
-    Positions of a run must stand before those of the next; no term of a run is on two of its pages.
+    Positions of a run must lie before all of the next run; no term of a run is on two of its pages.
 
     >>> pages = [Postings([b"pot", b"tea"], np.array([0, 1, 2]), np.array([3, 1])),
     ...          Postings([b"cup", b"tea"], np.array([0, 1, 3]), np.array([9, 7, 8]))]
@@ -249,21 +249,23 @@ def merge_postings(runs: Sequence[Iterator[Postings]]) -> Iterator[Postings]:
     ([b'cup', b'pot', b'tea'], [1, 7, 8])
     """
     held = [_next(run) for run in runs]
-    while any(each.names for each in held):
-        # Up to here every run has shown all that it has.
-        limit = min(each.names[-1] for each in held if each.names)
-        parts = [_split(each, limit) for each in held]
+    while any(postings.names for postings in held):
+        # Every run has yielded all its terms up to this name.
+        limit = min(postings.names[-1] for postings in held if postings.names)
+        parts = [_split(postings, limit) for postings in held]
         yield _merged([part for part, _ in parts])
-        held = [rest if rest.names else _next(run) for run, (_, rest) in zip(runs, parts, strict=True)]
+        held = [remainder if remainder.names else _next(run) for run, (_, remainder) in zip(runs, parts, strict=True)]
 
 
-def without_empty(postings: Postings, kept: np.typing.NDArray[np.bool_], shifts: Numbers) -> Postings:
+def without_empty(postings: Postings, is_kept: np.typing.NDArray[np.bool_], shifts: Numbers) -> Postings:
     """Only the chosen positions, each with its shift added; terms that are left without any are gone."""
-    counts = np.add.reduceat(kept, postings.offsets[:-1], dtype=np.int64) if postings.names else np.zeros(0, np.int64)
-    some = np.flatnonzero(counts)
-    names = postings.names if len(some) == len(counts) else [postings.names[at] for at in some.tolist()]
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts[some])))
-    return Postings(names, offsets, (postings.positions + shifts)[kept])
+    counts = (
+        np.add.reduceat(is_kept, postings.offsets[:-1], dtype=np.int64) if postings.names else np.zeros(0, np.int64)
+    )
+    filled = np.flatnonzero(counts)
+    names = postings.names if len(filled) == len(counts) else [postings.names[row] for row in filled.tolist()]
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts[filled])))
+    return Postings(names, offsets, (postings.positions + shifts)[is_kept])
 
 
 def _next(run: Iterator[Postings]) -> Postings:
@@ -289,13 +291,13 @@ def _next(run: Iterator[Postings]) -> Postings:
 def _split(postings: Postings, limit: bytes) -> tuple[Postings, Postings]:
     """The terms up to a name, and those after it."""
     names = Names.of(postings.names)
-    at = bisect_right(names, limit)
-    if at == len(names):
+    row = bisect_right(names, limit)
+    if row == len(names):
         return postings, _NO_POSTINGS
-    middle = postings.offsets[at]
+    middle = postings.offsets[row]
     return (
-        Postings(names.part(0, at), postings.offsets[: at + 1], postings.positions[:middle]),
-        Postings(names.part(at, len(names)), postings.offsets[at:] - middle, postings.positions[middle:]),
+        Postings(names.part(0, row), postings.offsets[: row + 1], postings.positions[:middle]),
+        Postings(names.part(row, len(names)), postings.offsets[row:] - middle, postings.positions[middle:]),
     )
 
 
@@ -318,7 +320,7 @@ def _merged(parts: Sequence[Postings]) -> Postings:
 # ---- places: Where do terms stand, alone and near each other? (085b §5 radial look-up).
 
 _OFFSET_BITS = 40
-"""A document holds less than a terabyte, a store less than eight million documents' numbers beside it."""
+"""A document holds less than a terabyte, a store fewer than eight million documents."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -344,24 +346,26 @@ class Places:
 NOWHERE = Places(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-def near(places: Places, others: Places, *, within_bytes: int) -> Places:
-    """The places that have one of the others at most so many bytes before or after them, in the same document.
+def near(places: Places, neighbours: Places, *, within_bytes: int) -> Places:
+    """The places that have a neighbour at most `within_bytes` before or after them in their document.
 
     >>> tea = Places(np.array([1, 1, 2]), np.array([10, 500, 10]))
     >>> pot = Places(np.array([1, 3]), np.array([30, 10]))
     >>> near(tea, pot, within_bytes=50).starts.tolist()
     [10]
     """
-    if not len(places) or not len(others):
+    if not len(places) or not len(neighbours):
         return NOWHERE
-    keys, other = places.keys, others.keys
+    keys, neighbour_keys = places.keys, neighbours.keys
     low = places.documents << _OFFSET_BITS
     first = np.maximum(keys - within_bytes, low)
-    return places.only(other.searchsorted(first) < other.searchsorted(keys + within_bytes, side="right"))
+    return places.only(
+        neighbour_keys.searchsorted(first) < neighbour_keys.searchsorted(keys + within_bytes, side="right")
+    )
 
 
 def sequence(terms: Sequence[Places], *, lengths: Sequence[int], gap_bytes: int = 8) -> Places:
-    """Where terms follow each other: each begins at most `gap_bytes` after the end of the one before.
+    """The places of a sequence of terms: each begins at most `gap_bytes` after the end of the previous one.
 
     Ends are taken from the terms' own lengths; the text has the last word on whether it is the phrase.
 
@@ -372,13 +376,13 @@ def sequence(terms: Sequence[Places], *, lengths: Sequence[int], gap_bytes: int 
     """
     if not terms:
         return NOWHERE
-    kept = terms[0]
-    ends = kept.keys + lengths[0]
+    matches = terms[0]
+    ends = matches.keys + lengths[0]
     for places, length in zip(terms[1:], lengths[1:], strict=True):
         keys = places.keys
-        at = keys.searchsorted(ends)
-        found = at < len(keys)
-        at = np.minimum(at, max(len(keys) - 1, 0))
-        follows = found & (keys[at] - ends <= gap_bytes) if len(keys) else found
-        kept, ends = kept.only(follows), keys[at[follows]] + length if len(keys) else ends[:0]
-    return kept
+        rows = keys.searchsorted(ends)
+        in_range = rows < len(keys)
+        rows = np.minimum(rows, max(len(keys) - 1, 0))
+        follows = in_range & (keys[rows] - ends <= gap_bytes) if len(keys) else in_range
+        matches, ends = matches.only(follows), keys[rows[follows]] + length if len(keys) else ends[:0]
+    return matches

@@ -1,7 +1,8 @@
 """How alike are a question and texts, by a model's vectors in whole numbers?
 
 A model's vector is kept as one byte a dimension: 384 bytes for granite, with the order of similarities nearly that of
-its floats (Spearman .9999). Everything after the rounding is exact, so kept vectors give the same scores everywhere.
+its floats (Spearman .9999). Everything after the rounding is exact, so scores are
+equal on every machine.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _EXACT_WIDTH = (1 << 24) // (_MOST * _MOST)  # numbers of a vector whose product
 
 
 def text_key(text: str) -> bytes:
-    """What the vector of a text is kept under: a hash of exactly the text that was embedded.
+    """The key of a text's vector: a hash of exactly the text that was embedded.
 
     >>> text_key("tea") == text_key("tea"), text_key("tea") == text_key("Tea"), len(text_key(""))
     (True, False, 32)
@@ -61,9 +62,9 @@ def cosines(rows: Bytes, query: Bytes) -> Numbers:
     """
     if rows.ndim != 2 or query.shape != rows.shape[1:]:
         raise InputError(f"a question of the shape {query.shape} can't be compared with rows of {rows.shape}")
-    asked = query.astype(np.int64)
+    query_numbers = query.astype(np.int64)
     # A root is rounded correctly on every processor.
-    roots = np.sqrt((_squares(rows) * int(asked @ asked)).astype(np.float64)).astype(np.int64)
+    roots = np.sqrt((_squares(rows) * int(query_numbers @ query_numbers)).astype(np.float64)).astype(np.int64)
     # Sums of whole numbers below 2 to the 24th (or the 53rd) are exact in floats, in whatever order they are added.
     kind: type[np.floating] = np.float32 if rows.shape[1] < _EXACT_WIDTH else np.float64
     wide, products = query.astype(kind), np.empty(len(rows), np.int64)
@@ -88,8 +89,8 @@ def _squares(rows: Bytes) -> Numbers:
     >>> _squares(np.array([[3, 4], [-127, 0]], np.int8)).tolist()
     [25, 16129]
     """
-    whole = np.empty(len(rows), np.int64)
+    squares = np.empty(len(rows), np.int64)
     for first in range(0, len(rows), _BLOCK):
         block = rows[first : first + _BLOCK].astype(np.int32)
-        whole[first : first + _BLOCK] = np.einsum("ij,ij->i", block, block)
-    return whole
+        squares[first : first + _BLOCK] = np.einsum("ij,ij->i", block, block)
+    return squares

@@ -56,9 +56,9 @@ def settle(content: bytes | memoryview, candidates: Cuts | Iterable[int]) -> Cut
     if isinstance(candidates, list) and len(candidates) <= _FEW:
         few = sorted({0, length, *(cut for cut in candidates if 0 < cut < length and _is_safe(content, cut))})
         return np.array(few, dtype=np.int64)
-    given = candidates if isinstance(candidates, np.ndarray) else np.fromiter(candidates, dtype=np.int64)
-    cuts = np.empty(len(given) + 2, dtype=np.int64)
-    cuts[0], cuts[1:-1], cuts[-1] = 0, given, length
+    unsorted = candidates if isinstance(candidates, np.ndarray) else np.fromiter(candidates, dtype=np.int64)
+    cuts = np.empty(len(unsorted) + 2, dtype=np.int64)
+    cuts[0], cuts[1:-1], cuts[-1] = 0, unsorted, length
     np.maximum(cuts, 0, out=cuts)
     np.minimum(cuts, length, out=cuts)
     if (cuts[1:] < cuts[:-1]).any():

@@ -242,11 +242,11 @@ def kind_of(path: str, content: bytes) -> tuple[Kind, str | None]:
     head = content[:SNIFF_BYTES].removeprefix(b"\xef\xbb\xbf")
     complete = len(content) <= SNIFF_BYTES
     extension = _extension(name)
-    known = _NAMES.get(name) or _EXTENSIONS.get(extension)
-    if known == ("prose", "text") and (not extension or extension in _WEAK) and _markup(head) == "rst":
+    named = _NAMES.get(name) or _EXTENSIONS.get(extension)
+    if named == ("prose", "text") and (not extension or extension in _WEAK) and _markup(head) == "rst":
         return "prose", "rst"
-    if known is not None and extension not in _WEAK:
-        return _refine(known, head, extension=extension, complete=complete)
+    if named is not None and extension not in _WEAK:
+        return _refine(named, head, extension=extension, complete=complete)
     if head.startswith(b"#!"):
         line = head.split(b"\n", 1)[0]
         for word, language in _INTERPRETERS:
@@ -256,8 +256,8 @@ def kind_of(path: str, content: bytes) -> tuple[Kind, str | None]:
         guess = _data_format(head, _whole_lines(head, complete=complete), complete=complete)
         if guess is not None:
             return "data", guess
-    if known is not None:
-        return known
+    if named is not None:
+        return named
     return _sniff(head, complete=complete)
 
 
@@ -269,7 +269,7 @@ def _extension(name: str) -> str:
     return parts[-1] if parts else ""
 
 
-def _refine(known: tuple[Kind, str], head: bytes, *, extension: str, complete: bool) -> tuple[Kind, str]:
+def _refine(named: tuple[Kind, str], head: bytes, *, extension: str, complete: bool) -> tuple[Kind, str]:
     """Settle the few extensions that two formats share."""
     if extension == "h" and (signs := _CPP_SIGNS.within(head)) and (b"std::" in signs or _CPP.search(b"\n" + head)):
         return "code", "cpp"
@@ -277,9 +277,9 @@ def _refine(known: tuple[Kind, str], head: bytes, *, extension: str, complete: b
         rb"^[ \t]*(?:#import|@interface|@implementation|@import)", head, re.MULTILINE
     ):
         return "code", "matlab"
-    if known == ("data", "json") and _is_json_lines(_whole_lines(head, complete=complete)):
+    if named == ("data", "json") and _is_json_lines(_whole_lines(head, complete=complete)):
         return "data", "jsonl"
-    return known
+    return named
 
 
 def _whole_lines(head: bytes, *, complete: bool) -> list[bytes]:
@@ -300,8 +300,8 @@ _SEPARATED = re.compile(rb"[\t,;|]")
 def _may_be_data(head: bytes) -> bool:
     """Whether it is worth looking at every line: most texts show in their first that they are no data."""
     text = head.lstrip()
-    at = len(head) - len(text)
-    line = head[head.rfind(b"\n", 0, at) + 1 : at] + text[: text.find(b"\n") % (len(text) + 1)]
+    first = len(head) - len(text)
+    line = head[head.rfind(b"\n", 0, first) + 1 : first] + text[: text.find(b"\n") % (len(text) + 1)]
     return text[:1] in (b"<", b"{", b"[") or bool(
         _SEPARATED.search(line) or _STAMP.match(line) or _JSON_START.match(head)
     )

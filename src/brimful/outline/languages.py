@@ -33,12 +33,12 @@ def declared_by_column(source: Source) -> list[Found]:
     closer = _CLOSERS.get(language)
     if language == "julia":
         ends = [_module_end(source.code, head, lines, line) for head, line in zip(heads, ends, strict=True)]
-    found = []
+    definitions = []
     for head, line in zip(heads, ends, strict=True):
         signature_end = _signature_end(source, head, language)
         end = _column_end(source, head, lines, line, closer)
-        found.append(Found(head.start, head.name, head.kind, min(signature_end, end), end))
-    return _joined(found) if language == "haskell" else found
+        definitions.append(Found(head.start, head.name, head.kind, min(signature_end, end), end))
+    return _joined(definitions) if language == "haskell" else definitions
 
 
 # Words that stand in the column of what they go on with.
@@ -69,16 +69,18 @@ def _closing_lines(lines: Indentation, starts: list[int]) -> list[int]:
 
 def _column_end(source: Source, head: Head, lines: Indentation, line: int, closer: re.Pattern[bytes] | None) -> int:
     code = source.code
-    own = lines.line_of(head.start)
+    head_line = lines.line_of(head.start)
     below = code[lines.starts[line] : lines.starts[line] + 80].strip() if line < len(lines.starts) else b""
-    if line == own + 1 and source.language == "bash" and below[:1] in (b"{", b"("):  # the brace on a line of its own
+    if (
+        line == head_line + 1 and source.language == "bash" and below[:1] in (b"{", b"(")
+    ):  # the brace on a line of its own
         line = next(
-            (later for later in range(line + 1, len(lines.starts)) if lines.columns[later] <= lines.columns[own]),
+            (later for later in range(line + 1, len(lines.starts)) if lines.columns[later] <= lines.columns[head_line]),
             len(lines.starts),
         )
-    if closer is not None and line < len(lines.starts) and lines.columns[line] == lines.columns[own]:
+    if closer is not None and line < len(lines.starts) and lines.columns[line] == lines.columns[head_line]:
         closed = closer.match(code, lines.starts[line])
-        if closed is not None and not (line == own + 1 and _closed_on_line(code, lines, own)):
+        if closed is not None and not (line == head_line + 1 and _closed_on_line(code, lines, head_line)):
             return closed.end()
     stop = lines.starts[line] if line < len(lines.starts) else len(code)
     return lines.end_of(line - 1, stop)
@@ -92,9 +94,9 @@ def _module_end(code: bytes, head: Head, lines: Indentation, line: int) -> int:
     return last if _CLOSERS["julia"].match(code, lines.starts[last]) else line
 
 
-def _closed_on_line(code: bytes, lines: Indentation, own: int) -> bool:
+def _closed_on_line(code: bytes, lines: Indentation, head_line: int) -> bool:
     """Does the line that begins a definition also end it?"""
-    line = code[lines.starts[own] : line_end(code, lines.starts[own])].rstrip()
+    line = code[lines.starts[head_line] : line_end(code, lines.starts[head_line])].rstrip()
     return line.endswith((b"end", b"}")) or re.search(rb"\bend\b[)\]},;]*$|\)[ \t]*=[^=>~]", line) is not None
 
 
@@ -108,7 +110,7 @@ def _signature_end(source: Source, head: Head, language: str) -> int:
 
 def _outer_let(code: bytes, heads: list[Head], lines: Indentation) -> list[Head]:
     """OCaml's `let` inside of an expression is none: only what stands in no column, or right in a module."""
-    kept: list[Head] = []
+    outer: list[Head] = []
     modules: list[int] = []  # columns of the modules around
     inner: list[int | None] = []  # the column in which each of them has its parts
     for head in heads:
@@ -123,25 +125,25 @@ def _outer_let(code: bytes, heads: list[Head], lines: Indentation) -> list[Head]
                 inner[-1] = column
             if column != inner[-1]:
                 continue
-        kept.append(head)
+        outer.append(head)
         if head.kind == "module" and _OPENS_MODULE.search(code, head.after, min(head.after + 600, len(code))):
             modules.append(column)
             inner.append(None)
-    return kept
+    return outer
 
 
 _OPENS_MODULE = re.compile(rb"\b(?:struct|sig)\b")
 
 
-def _joined(found: list[Found]) -> list[Found]:
+def _joined(definitions: list[Found]) -> list[Found]:
     """Haskell writes a function in several equations, its type before them: one definition."""
     joined: list[Found] = []
-    for each in found:
+    for definition in definitions:
         last = joined[-1] if joined else None
-        if last is not None and last.name == each.name and last.kind == each.kind == "function":
-            joined[-1] = last._replace(end=each.end)
+        if last is not None and last.name == definition.name and last.kind == definition.kind == "function":
+            joined[-1] = last._replace(end=definition.end)
         else:
-            joined.append(each)
+            joined.append(definition)
     return joined
 
 
@@ -189,7 +191,7 @@ def declared_in_forms(source: Source) -> list[Found]:
 
 def _lisp(source: Source) -> list[Found]:
     code, pairs = source.code, source.pairs
-    found = []
+    definitions = []
     for head in _LISP.finditer(b"\n" + code):
         word = head["word"].rpartition(b"/")[2]
         if word in _NOT_LISP:
@@ -201,8 +203,10 @@ def _lisp(source: Source) -> list[Found]:
         opening = code.find(b"(", head.end() - 1, min(head.end() + 80, end))
         if 0 <= opening <= signature_end:
             signature_end = max(signature_end, min(pairs.after(opening), end))
-        found.append(Found(start, name, _lisp_kind(word.decode(errors="replace"), head["name"]), signature_end, end))
-    return found
+        definitions.append(
+            Found(start, name, _lisp_kind(word.decode(errors="replace"), head["name"]), signature_end, end)
+        )
+    return definitions
 
 
 def _lisp_kind(word: str, name: bytes) -> str:
@@ -222,23 +226,23 @@ def _keys(source: Source) -> list[Found]:
     code, content = source.code, source.content
     second: int | None = None
     barrier = _NONE  # what is indented more stands in a list or in a text
-    kept: list[tuple[int, int, bytes]] = []
-    for found in _YAML.finditer(b"\n" + code):
-        column = len(found["blanks"])
-        if column > barrier or (found["item"] is not None and column == barrier):
+    keys: list[tuple[int, int, bytes]] = []
+    for key in _YAML.finditer(b"\n" + code):
+        column = len(key["blanks"])
+        if column > barrier or (key["item"] is not None and column == barrier):
             continue
         barrier = _NONE
-        if found["item"] is not None or found["scalar"] is not None:
+        if key["item"] is not None or key["scalar"] is not None:
             barrier = column
-        if found["item"] is not None:
+        if key["item"] is not None:
             continue
-        second = None if not column else column if second is None and kept else second
+        second = None if not column else column if second is None and keys else second
         if column in (0, second):
-            low, high = (place - 1 for place in found.span("name"))
-            kept.append((found.start(), column, content[low:high]))
-    ends = _ends_by_column([(start, column) for start, column, _ in kept], len(code))
+            low, high = (place - 1 for place in key.span("name"))
+            keys.append((key.start(), column, content[low:high]))
+    ends = _ends_by_column([(start, column) for start, column, _ in keys], len(code))
     found_all = []
-    for (start, column, name), end in zip(kept, ends, strict=True):
+    for (start, column, name), end in zip(keys, ends, strict=True):
         stop = start + len(code[start:end].rstrip())
         signature_end = min(line_end(code, start), stop)
         words = name.strip().strip(b"\"'").decode(errors="replace")
@@ -261,40 +265,40 @@ def _ends_by_column(heads: list[tuple[int, int]], length: int) -> list[int]:
 def _tables(source: Source) -> list[Found]:
     code, content = source.code, source.content
     heads = list(_TABLE.finditer(b"\n" + code))
-    found = []
+    definitions = []
     for number, head in enumerate(heads):
         start = head.start("head") - 1
         stop = heads[number + 1].start() if number + 1 < len(heads) else len(code)
         name = content[head.start("name") - 1 : head.end("name") - 1].strip().decode(errors="replace")
         end = start + len(code[start:stop].rstrip())
-        found.append(Found(start, name, "table", head.end() - 1, end))
-    return found
+        definitions.append(Found(start, name, "table", head.end() - 1, end))
+    return definitions
 
 
 def _targets(source: Source) -> list[Found]:
     """What a makefile makes: the target, with the lines below that begin with a tab."""
     code = source.code
     text = b"\n" + code
-    found = []
+    definitions = []
     for head in _TARGET.finditer(text):
         start = head.start()
         line = line_end(code, start)
         if head["define"] is not None:
             close = re.compile(rb"\nendef\b").search(code, start)
             end = close.end() if close is not None else line
-            found.append(Found(start, head["define"].decode(errors="replace"), "macro", line, end))
+            definitions.append(Found(start, head["define"].decode(errors="replace"), "macro", line, end))
             continue
         while line < len(code) and code[line - 1 : line] == b"\\":
             line = line_end(code, line + 1)
         recipe = _RECIPE.match(code, line)
         end = recipe.end() if recipe is not None and recipe[0].strip() else line
         end = start + len(code[start:end].rstrip())
-        found += [
+        definitions += [
             Found(start, name.decode(errors="replace"), "target", min(line, end), end)
             for name in head["name"].split()
             if not (name.startswith(b".") and name[1:].isupper())
         ]
-    return found
+    return definitions
 
 
 _RECIPE = re.compile(rb"(?:\n(?:\t[^\n]*+|(?=\n)|[ ]*+(?:ifn?eq|ifn?def|else|endif)[^\n]*+))*+")
@@ -303,13 +307,13 @@ _RECIPE = re.compile(rb"(?:\n(?:\t[^\n]*+|(?=\n)|[ ]*+(?:ifn?eq|ifn?def|else|end
 def _stages(source: Source) -> list[Found]:
     code = source.code
     heads = list(_STAGE.finditer(b"\n" + code))
-    found = []
+    definitions = []
     for number, head in enumerate(heads):
         start = head.start()
         stop = heads[number + 1].start() if number + 1 < len(heads) else len(code)
         name = (head["name"] or head["image"]).decode(errors="replace")
-        found.append(Found(start, name, "stage", head.end() - 1, start + len(code[start:stop].rstrip())))
-    return found
+        definitions.append(Found(start, name, "stage", head.end() - 1, start + len(code[start:stop].rstrip())))
+    return definitions
 
 
 # ---- imports: Which lines of a source bring in other sources?
@@ -350,7 +354,7 @@ def imports_in(source: Source, masked: Masked) -> tuple[tuple[int, int], ...]:
     """Where each import starts and ends."""
     content = source.content
     starts, ends = masked.directives
-    found = [
+    spans = [
         (start, start + len(content[start:end].rstrip()))
         for start, end in zip(starts, ends, strict=True)
         if _INCLUDE.match(content, start, end)
@@ -360,8 +364,8 @@ def imports_in(source: Source, masked: Masked) -> tuple[tuple[int, int], ...]:
         code = source.code
         for line in pattern.finditer(b"\n" + code):
             start = line.start(1) - 1
-            found.append((start, _end(source, start)))
-    return tuple(sorted(found))
+            spans.append((start, _end(source, start)))
+    return tuple(sorted(spans))
 
 
 @lru_cache(maxsize=32)

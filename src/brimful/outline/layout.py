@@ -41,11 +41,11 @@ class Block:
 class Nested:
     """Blocks in order, and for each the place of the one that it stands in, or -1.
 
-    Most are never asked for: `made` makes one when it is.
+    Most are never asked for: `make` builds one at its first use.
     """
 
-    def __init__(self, starts: list[int], ends: list[int], parents: list[int], made: Callable[[int], Block]) -> None:
-        self.starts, self.ends, self.parents, self._make = starts, ends, parents, made
+    def __init__(self, starts: list[int], ends: list[int], parents: list[int], make: Callable[[int], Block]) -> None:
+        self.starts, self.ends, self.parents, self._make = starts, ends, parents, make
         self._made: dict[int, Block] = {}
 
     @classmethod
@@ -59,40 +59,40 @@ class Nested:
             parents.append(around)
         return cls([block.start for block in blocks], ends, parents, blocks.__getitem__)
 
-    def __getitem__(self, at: int) -> Block:
-        block = self._made.get(at)
+    def __getitem__(self, index: int) -> Block:
+        block = self._made.get(index)
         if block is None:
-            block = self._made[at] = self._make(at)
+            block = self._made[index] = self._make(index)
         return block
 
 
-def heading_block(found: Title, end: int) -> Block:
+def heading_block(heading: Title, end: int) -> Block:
     """A title as a block, up to the end of its section."""
-    start, title_end, level, title = found
+    start, title_end, level, title = heading
     return Block(start, end, "heading", start, title_end, title.decode(errors="replace"), level)
 
 
-def nested_blocks(content: bytes, found: Definitions) -> Nested:
+def nested_blocks(content: bytes, definitions: Definitions) -> Nested:
     """The definitions of more than one line as blocks, each made when it is asked for."""
-    return _nested_blocks(content, found.rows, found.name)
+    return _nested_blocks(content, definitions.rows, definitions.name)
 
 
-def definition_blocks(content: bytes, found: Sequence[Definition]) -> tuple[Block, ...]:
+def definition_blocks(content: bytes, definitions: Sequence[Definition]) -> tuple[Block, ...]:
     """The same of definitions that were made."""
-    rows = np.array([definition_row(each, at) for at, each in enumerate(found)], np.int64).reshape(-1, DEFINITION)
-    nested = _nested_blocks(content, rows, lambda at: found[at].name)
-    return tuple(nested[at] for at in range(len(nested.starts)))
+    rows = np.array([definition_row(item, number) for number, item in enumerate(definitions)], np.int64)
+    nested = _nested_blocks(content, rows.reshape(-1, DEFINITION), lambda number: definitions[number].name)
+    return tuple(nested[number] for number in range(len(nested.starts)))
 
 
 def _nested_blocks(content: bytes, definitions: Numbers, name: Callable[[int], str]) -> Nested:
     rows = find_blocks(content, definitions)
 
-    def made(at: int) -> Block:
-        start, end, rank, signature, signature_end, level, _, number = rows[at].tolist()
+    def make(row: int) -> Block:
+        start, end, rank, signature, signature_end, level, _, number = rows[row].tolist()
         return Block(start, end, "function" if rank else "class", signature, signature_end, name(number), level)
 
     starts, ends, parents = rows[:, [0, 1, 6]].T.tolist()
-    return Nested(starts, ends, parents, made)
+    return Nested(starts, ends, parents, make)
 
 
 # ---- uses: Which names does a piece of code use, and where are they defined?
@@ -128,7 +128,7 @@ class _UsedDefinition:
     kind: _UseKind
 
 
-def used_definitions(content: bytes, start: int, end: int, found: Structure) -> tuple[_UsedDefinition, ...]:
+def used_definitions(content: bytes, start: int, end: int, source: Structure) -> tuple[_UsedDefinition, ...]:
     r"""Definitions, outside `[start, end)`, of the names used inside it, sorted by where they stand.
 
     Looked for at the outermost level of the source and among the members of the classes around the span, in every
@@ -139,21 +139,21 @@ def used_definitions(content: bytes, start: int, end: int, found: Structure) -> 
     >>> [each.name for each in used_definitions(code, 11, len(code), structure(code, kind="code", language="python"))]
     ['os']
     """
-    if found.language is None or start >= end:
+    if source.language is None or start >= end:
         return ()
-    code = _code(content, found.language)
+    code = _code(content, source.language)
     used = {_text(name[0]) for name in _NAME.finditer(code, start, end) if _is_whole(code, *name.span(), start, end)}
-    around = {at for at, each in enumerate(found.definitions) if each.start <= start and end <= each.end}
+    around = {number for number, item in enumerate(source.definitions) if item.start <= start and end <= item.end}
     candidates = (
-        *_imports(content, found, used),
-        *_defined(content, found.definitions, used, around),
-        *_variables(code, found.definitions, used, around),
+        *_imports(content, source, used),
+        *_defined(content, source.definitions, used, around),
+        *_variables(code, source.definitions, used, around),
     )
-    outside = {each for each in candidates if each.end <= start or each.start >= end}
-    known: dict[tuple[int, str], _UsedDefinition] = {}
-    for each in sorted(outside, key=lambda each: (each.start, each.name, each.kind == "variable", each.end, each.kind)):
-        known.setdefault((each.start, each.name), each)
-    return tuple(sorted(known.values()))
+    outside = {item for item in candidates if item.end <= start or item.start >= end}
+    by_place: dict[tuple[int, str], _UsedDefinition] = {}
+    for item in sorted(outside, key=lambda item: (item.start, item.name, item.kind == "variable", item.end, item.kind)):
+        by_place.setdefault((item.start, item.name), item)
+    return tuple(sorted(by_place.values()))
 
 
 @lru_cache(maxsize=4)
@@ -168,9 +168,9 @@ def _is_whole(code: bytes, first: int, last: int, start: int, end: int) -> bool:
     )
 
 
-def _imports(content: bytes, found: Structure, used: set[str]) -> Iterator[_UsedDefinition]:
-    for start, end in found.imports:
-        for name in imported_names(content[start:end], found.language or ""):
+def _imports(content: bytes, source: Structure, used: set[str]) -> Iterator[_UsedDefinition]:
+    for start, end in source.imports:
+        for name in imported_names(content[start:end], source.language or ""):
             if name in used:
                 yield _UsedDefinition(start, end, name, "import")
 
@@ -179,26 +179,26 @@ def _defined(
     content: bytes, definitions: Iterable[Defined], used: set[str], around: set[int]
 ) -> Iterator[_UsedDefinition]:
     """What is defined at the outermost level or beside the span; not what the span stands in, save classes."""
-    for at, each in enumerate(definitions):
-        kind: _UseKind = "function" if each.kind in _FUNCTIONS else "class" if each.kind in _CLASSES else "variable"
-        if each.name not in used or each.parent not in (-1, *around) or (at in around and kind != "class"):
+    for number, item in enumerate(definitions):
+        kind: _UseKind = "function" if item.kind in _FUNCTIONS else "class" if item.kind in _CLASSES else "variable"
+        if item.name not in used or item.parent not in (-1, *around) or (number in around and kind != "class"):
             continue
-        line = content.rfind(b"\n", max(each.signature_start - 400, 0), each.signature_start) + 1
-        start = line if not content[line : each.signature_start].strip() else each.signature_start
-        end = each.signature_end
+        line = content.rfind(b"\n", max(item.signature_start - 400, 0), item.signature_start) + 1
+        start = line if not content[line : item.signature_start].strip() else item.signature_start
+        end = item.signature_end
         if kind == "variable":
-            newline = content.find(b"\n", each.signature_start, each.end)
-            end = newline if newline >= 0 else each.end
+            newline = content.find(b"\n", item.signature_start, item.end)
+            end = newline if newline >= 0 else item.end
             end = start + len(content[start : max(end, start)].rstrip())
         if end > start:
-            yield _UsedDefinition(start, end, each.name, kind)
+            yield _UsedDefinition(start, end, item.name, kind)
 
 
 def _variables(
     code: bytes, definitions: tuple[Defined, ...], used: set[str], around: set[int]
 ) -> Iterator[_UsedDefinition]:
     """Lines that give a used name a value: at the margin, or as far in as the members of a class around the span."""
-    owners = [definitions[at] for at in sorted(around) if definitions[at].kind in _CLASSES]
+    owners = [definitions[number] for number in sorted(around) if definitions[number].kind in _CLASSES]
     places: list[tuple[int, int, bytes]] = [(0, len(code), b"")]
     for owner in owners:
         member = _MEMBER.search(code, owner.signature_end, min(owner.end, owner.signature_end + _LEAST_MEMBERS))
@@ -246,20 +246,20 @@ def imported_names(statement: bytes, language: str) -> list[str]:
     if statement.startswith(b"#"):
         return []  # what a header brings in stands in the header
     if language == "go":
-        items = [(each["alias"], each["path"]) for each in _QUOTED.finditer(statement)]
+        items = [(item["alias"], item["path"]) for item in _QUOTED.finditer(statement)]
         return _names(alias if alias and alias != b"import" else path.rpartition(b"/")[2] for alias, path in items)
     words, first = statement, False
     if language == "python":
-        before, is_from, after = statement.partition(b" import ")
-        words, first = (after, False) if is_from and before.startswith(b"from") else (statement, True)
+        module, is_from, after = statement.partition(b" import ")
+        words, first = (after, False) if is_from and module.startswith(b"from") else (statement, True)
     elif language in _SCRIPTS:
         words = statement.partition(b"=")[0] if b"require" in statement else _FROM.sub(b"", statement)
     elif b"require" in statement:
         words = statement.partition(b"=")[0]
     return _names(
-        each["alias"] or each["renamed"] or _part(each["path"], first=first)
-        for each in _ITEM.finditer(words)
-        if each["path"] not in _WORDS or each["alias"]
+        item["alias"] or item["renamed"] or _part(item["path"], first=first)
+        for item in _ITEM.finditer(words)
+        if item["path"] not in _WORDS or item["alias"]
     )
 
 
@@ -268,8 +268,8 @@ def _part(path: bytes, *, first: bool) -> bytes:
     return parts[0] if first else parts[-1]
 
 
-def _names(found: Iterable[bytes]) -> list[str]:
-    return sorted({_text(name) for name in found if name and name not in _WORDS})
+def _names(names: Iterable[bytes]) -> list[str]:
+    return sorted({_text(name) for name in names if name and name not in _WORDS})
 
 
 def _text(name: bytes) -> str:

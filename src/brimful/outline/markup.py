@@ -32,19 +32,19 @@ def _add_heading(reading: Reading, start: int, end: int, level: int, title: byte
     return end
 
 
-def _on_title(reading: Reading, found: re.Match[bytes]) -> int:
-    line = found["title"].rstrip()
-    start, level = found.start("title") - 1, len(found["signs"])
+def _on_title(reading: Reading, mark: re.Match[bytes]) -> int:
+    line = mark["title"].rstrip()
+    start, level = mark.start("title") - 1, len(mark["signs"])
     title = re.sub(rb"(?<![ \t])[ \t]++(?::[\w@:]+:|=++)\Z", b"", line[level:]).strip()
     _add_heading(reading, start, start + len(line), level, title)
-    return found.end()
+    return mark.end()
 
 
-def _on_wiki(reading: Reading, found: re.Match[bytes]) -> int:
-    line = found["wiki"].rstrip()
-    start, level = found.start("wiki") - 1, len(line) - len(line.lstrip(b"="))
+def _on_wiki(reading: Reading, mark: re.Match[bytes]) -> int:
+    line = mark["wiki"].rstrip()
+    start, level = mark.start("wiki") - 1, len(line) - len(line.lstrip(b"="))
     _add_heading(reading, start, start + len(line), level, line.strip(b"= \t"))
-    return found.end()
+    return mark.end()
 
 
 def _is_title(content: bytes, above: int, title: bytes) -> bool:
@@ -53,27 +53,27 @@ def _is_title(content: bytes, above: int, title: bytes) -> bool:
         return False
     if above == 0:
         return True
-    _, before = line_above(content, above)
+    _, line = line_above(content, above)
     blank = content.rfind(b"\n", max(above - 2 - 200, 0), above - 1) + 1
     if not content[blank : above - 1].strip():
         return True
-    return bool(before) and (not before.strip(before[:1]) or before.startswith(b"#"))
+    return bool(line) and (not line.strip(line[:1]) or line.startswith(b"#"))
 
 
-def _on_rule(reading: Reading, found: re.Match[bytes]) -> int:
+def _on_rule(reading: Reading, mark: re.Match[bytes]) -> int:
     """A title of reStructuredText: as wide as its underline at most, perhaps with a line above too."""
-    content, rule = reading.content, found.start("rule") - 1
+    content, rule = reading.content, mark.start("rule") - 1
     above, title = line_above(content, rule)
-    signs = found["rule"].strip()
+    signs = mark["rule"].strip()
     if above >= rule or not _is_title(content, above, title) or len(signs) < len(title.decode(errors="ignore")):
-        return found.end()
+        return mark.end()
     over, line = line_above(content, above)
     has_over = bool(above) and line == signs
     if not has_over and content[above : above + 1] in b" \t":
-        return found.end()  # in a block that is indented
+        return mark.end()  # in a block that is indented
     level = reading.ranks.setdefault((signs[:1], has_over), len(reading.ranks) + 1)
     _add_heading(reading, over if has_over else above, rule + len(signs), level, title)
-    return found.end()
+    return mark.end()
 
 
 _LATEX_LEVELS = {
@@ -82,41 +82,41 @@ _LATEX_LEVELS = {
 }  # fmt: skip
 
 
-def _on_command(reading: Reading, found: re.Match[bytes]) -> int:
-    depth, stop = 1, min(found.end() + LONGEST_TITLE, len(reading.text))
-    for sign in re.compile(rb"[{}]|\n\n").finditer(reading.text, found.end(), stop):
+def _on_command(reading: Reading, mark: re.Match[bytes]) -> int:
+    depth, stop = 1, min(mark.end() + LONGEST_TITLE, len(reading.text))
+    for sign in re.compile(rb"[{}]|\n\n").finditer(reading.text, mark.end(), stop):
         depth += {b"{": 1, b"}": -1}.get(sign[0], 1_000)
         if not depth:
-            title = re.sub(rb"\\[A-Za-z]+\*?[ \t]*|[{}~]|\\", b" ", reading.text[found.end() : sign.start()])
-            start = found.start("command") - 1
-            level = _LATEX_LEVELS[found["word"]]
+            title = re.sub(rb"\\[A-Za-z]+\*?[ \t]*|[{}~]|\\", b" ", reading.text[mark.end() : sign.start()])
+            start = mark.start("command") - 1
+            level = _LATEX_LEVELS[mark["word"]]
             _add_heading(reading, start, sign.end() - 1, level, b" ".join(title.split()))
             return sign.end()
-    return found.end()
+    return mark.end()
 
 
-def _on_caps(reading: Reading, found: re.Match[bytes]) -> int:
-    line = found["caps"].rstrip()
-    _add_heading(reading, found.start("caps") - 1, found.start("caps") - 1 + len(line), 1, line)
-    return found.end()
+def _on_caps(reading: Reading, mark: re.Match[bytes]) -> int:
+    line = mark["caps"].rstrip()
+    _add_heading(reading, mark.start("caps") - 1, mark.start("caps") - 1 + len(line), 1, line)
+    return mark.end()
 
 
-def _on_inset(reading: Reading, found: re.Match[bytes]) -> int:
-    line = found["inset"]
-    start = found.start("inset") - 1 + len(line) - len(line.lstrip())
+def _on_inset(reading: Reading, mark: re.Match[bytes]) -> int:
+    line = mark["inset"]
+    start = mark.start("inset") - 1 + len(line) - len(line.lstrip())
     _add_heading(reading, start, start + len(line.strip()), 2, line.strip())
-    return found.end()
+    return mark.end()
 
 
-def _on_tag(reading: Reading, found: re.Match[bytes]) -> int:
-    opened = reading.text.find(b">", found.end(), found.end() + 2_000)
-    closed = re.compile(rb"</h%b\s*>" % found["level"], re.IGNORECASE).search(
-        reading.text, found.end(), found.end() + 4_000
+def _on_tag(reading: Reading, mark: re.Match[bytes]) -> int:
+    opened = reading.text.find(b">", mark.end(), mark.end() + 2_000)
+    closed = re.compile(rb"</h%b\s*>" % mark["level"], re.IGNORECASE).search(
+        reading.text, mark.end(), mark.end() + 4_000
     )
     if opened < 0 or closed is None or closed.start() < opened:
-        return found.end()
+        return mark.end()
     title = re.sub(rb"<[^<>]*+>|\xc2\xb6", b"", reading.text[opened + 1 : closed.start()])
-    _add_heading(reading, found.start() - 1, closed.end() - 1, int(found["level"]), b" ".join(title.split()))
+    _add_heading(reading, mark.start() - 1, closed.end() - 1, int(mark["level"]), b" ".join(title.split()))
     return closed.end()
 
 
@@ -146,32 +146,32 @@ def _page_heads(content: bytes) -> list[Title]:
     """
     if content.count(b"\f") < _LEAST_PAGES - 1:
         return []
-    starts = [0, *(found.end() for found in re.finditer(rb"\f", content))]
+    starts = [0, *(feed.end() for feed in re.finditer(rb"\f", content))]
     pages = [_titles_at(content, start) for start in starts]
     times = Counter(line for titles in pages for line in {line for _, line in titles})
-    most = max(_RUNNING[0], len(pages) // _RUNNING[1])
-    found = []
+    max_pages = max(_RUNNING[0], len(pages) // _RUNNING[1])
+    heads = []
     for titles in pages:
-        own = [each for each in titles if times[each[1]] <= most] or titles[-1:]
-        if own:
-            last, line = own[-1]
-            found.append((own[0][0], last + len(line), 1, b", ".join(line for _, line in own)))
-    return found
+        rare = [title for title in titles if times[title[1]] <= max_pages] or titles[-1:]
+        if rare:
+            last, line = rare[-1]
+            heads.append((rare[0][0], last + len(line), 1, b", ".join(line for _, line in rare)))
+    return heads
 
 
 def _titles_at(content: bytes, start: int) -> list[tuple[int, bytes]]:
     """The titles that a page begins with, and where they stand; numbers and blank lines before them are passed over."""
-    found: list[tuple[int, bytes]] = []
+    titles: list[tuple[int, bytes]] = []
     for _ in range(_HEAD_LINES):
         end = content.find(b"\n", start)
         end = len(content) if end < 0 else end
         words = content[start:end].strip()
         if _names_a_page(words):
-            found.append((start + content[start:end].find(words), words))
-        elif found or not (words.isdigit() or not words):
+            titles.append((start + content[start:end].find(words), words))
+        elif titles or not (words.isdigit() or not words):
             break
         start = end + 1
-    return found
+    return titles
 
 
 def _names_a_page(line: bytes) -> bool:
@@ -214,9 +214,9 @@ def format_of(content: bytes, *, language: str | None, path: str = "") -> _Forma
     if language in ("markdown", "rst", "html"):
         return language  # type: ignore[return-value]  # mypy can't narrow a str to these literals
     name = path.replace("\\", "/").rpartition("/")[2].lower()
-    known = _BY_EXTENSION.get(name.rpartition(".")[2])
-    if known is not None:
-        return known
+    form = _BY_EXTENSION.get(name.rpartition(".")[2])
+    if form is not None:
+        return form
     if _ROFF.match(content, 0, 4_000) or (_ROFF_NAME.fullmatch(name) and content[:1] in (b".", b"'")):
         return "roff"
     return "man" if _MAN.match(content, 0, 2_000) else "text"
@@ -229,8 +229,8 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
     >>> headings[0].title, [(each.kind, each.lead) for each in passages]
     ('Tea', [('list', (7, 16))])
     """
-    found = marks_in(content, form)
-    return found.headings(), tuple(found.passages)
+    markup = marks_in(content, form)
+    return markup.headings(), tuple(markup.passages)
 
 
 class Markup:
@@ -249,9 +249,9 @@ class Markup:
     @classmethod
     def of(cls, titles: Iterable[Title], passages: Sequence[Passage], *, length: int) -> Markup:
         """Those that are known already, the titles in any order."""
-        known = sorted(set(titles))
-        starts, ends, levels = (np.array([each[at] for each in known], np.int64) for at in range(3))
-        return cls(marks.nest_titles(starts, ends, levels, length=length), lambda at: known[at][3], passages)
+        rows = sorted(set(titles))
+        starts, ends, levels = (np.array([row[column] for row in rows], np.int64) for column in range(3))
+        return cls(marks.nest_titles(starts, ends, levels, length=length), lambda column: rows[column][3], passages)
 
     @property
     def places(self) -> Numbers:
@@ -264,7 +264,7 @@ class Markup:
         if isinstance(self.passages, _Passages):
             rows = self.passages.places
             return rows[rows[:, 2] < marks.KINDS.index("list")]
-        places = [(one.start, one.end, 0) for one in self.passages if one.kind in ("code", "front matter")]
+        places = [(item.start, item.end, 0) for item in self.passages if item.kind in ("code", "front matter")]
         return np.array(places, np.int64).reshape(-1, 3)
 
     @cached_property
@@ -291,13 +291,13 @@ class Markup:
         """The title that each stands under, or -1."""
         return self._columns[6]
 
-    def title(self, at: int) -> Title:
+    def title(self, number: int) -> Title:
         """A title: where it starts and ends, its level, its words."""
-        return self.starts[at], self.ends[at], self._columns[2][at], self._words(at)
+        return self.starts[number], self.ends[number], self._columns[2][number], self._words(number)
 
     def headings(self) -> tuple[Heading, ...]:
         """All of them, each with its section."""
-        titles = (self.title(at) for at in range(len(self.starts)))
+        titles = (self.title(number) for number in range(len(self.starts)))
         return tuple(
             Heading(start, end, level, words.decode(errors="replace"), stop)
             for (start, end, level, words), stop in zip(titles, self.section_ends, strict=True)
@@ -305,21 +305,21 @@ class Markup:
 
     @cached_property
     def _passage_starts(self) -> list[int]:
-        return self.passages.starts if isinstance(self.passages, _Passages) else [one.start for one in self.passages]
+        return self.passages.starts if isinstance(self.passages, _Passages) else [item.start for item in self.passages]
 
     def passages_near(self, position: int) -> tuple[Passage, ...]:
         """The two passages that begin last at or before a byte, and the next one, which may have a lead there."""
-        at = bisect_right(self._passage_starts, position)
-        if at not in self._near:
-            self._near[at] = tuple(self.passages[max(at - 2, 0) : at + 1])
-        return self._near[at]
+        following = bisect_right(self._passage_starts, position)
+        if following not in self._near:
+            self._near[following] = tuple(self.passages[max(following - 2, 0) : following + 1])
+        return self._near[following]
 
 
 class _Passages(Sequence[Passage]):
     """Passages in columns, as the kernel finds them."""
 
-    def __init__(self, found: marks.Marks) -> None:
-        self._rows, self._parts = found.passages, found.parts
+    def __init__(self, rows: marks.Marks) -> None:
+        self._rows, self._parts = rows.passages, rows.parts
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -333,13 +333,13 @@ class _Passages(Sequence[Passage]):
         return self._rows[:, 0].tolist()  # type: ignore[no-any-return]
 
     @overload
-    def __getitem__(self, at: int) -> Passage: ...
+    def __getitem__(self, index: int) -> Passage: ...
     @overload
-    def __getitem__(self, at: slice) -> list[Passage]: ...
-    def __getitem__(self, at: int | slice) -> Passage | list[Passage]:
-        if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self)))]
-        start, end, kind, lead, lead_end, first, count = self._rows[at].tolist()
+    def __getitem__(self, index: slice) -> list[Passage]: ...
+    def __getitem__(self, index: int | slice) -> Passage | list[Passage]:
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(len(self)))]
+        start, end, kind, lead, lead_end, first, count = self._rows[index].tolist()
         parts = tuple(self._parts[first : first + count].tolist())
         return Passage(start, end, marks.KINDS[kind], (lead, lead_end) if lead >= 0 else None, parts)  # type: ignore[arg-type]
 
@@ -348,13 +348,13 @@ def marks_in(content: bytes, form: _Format) -> Markup:
     """What a text has."""
     if form in marks.FORMS:
         front = passages.front_matter(content) if form == "markdown" else 0
-        found = marks.read_marks(content, form, front=front, words=_CHAPTER_WORDS)
+        rows = marks.read_marks(content, form, front=front, words=_CHAPTER_WORDS)
         heads = _page_heads(content) if form == "text" else []
-        if heads and _are_few(len(found.titles), heads):
-            return Markup.of(heads, _Passages(found), length=len(content))
-        titles = _without_false(content, found.titles)
+        if heads and _are_few(len(rows.titles), heads):
+            return Markup.of(heads, _Passages(rows), length=len(content))
+        titles = _without_false(content, rows.titles)
         words = _macro_words if form == "roff" else _words
-        return Markup(titles, partial(words, content, titles), _Passages(found))
+        return Markup(titles, partial(words, content, titles), _Passages(rows))
     reading = Reading(content, b"\n" + content, _items(form))
     end = passages.front_matter(content) if form in ("org", "asciidoc") else 0
     if end:
@@ -371,43 +371,43 @@ def _without_false(content: bytes, titles: Numbers) -> Numbers:
     """Leave out headings in another, those that repeat the one above, and sentences that end with a colon."""
     plain = [_PLAIN.sub(b"", content[start:end]).split() for start, end in titles[:, 3:5].tolist()]
     false = [
-        (at > 0 and titles[at, 0] < titles[at - 1, 1])
-        or (parent >= 0 and plain[at] == plain[parent])
-        or (len(plain[at]) > _MOST_WORDS and plain[at][-1].endswith((b":", b"\xef\xbc\x9a")))
-        for at, parent in enumerate(titles[:, 6].tolist())
+        (row > 0 and titles[row, 0] < titles[row - 1, 1])
+        or (parent >= 0 and plain[row] == plain[parent])
+        or (len(plain[row]) > _MOST_WORDS and plain[row][-1].endswith((b":", b"\xef\xbc\x9a")))
+        for row, parent in enumerate(titles[:, 6].tolist())
     ]
     if not any(false):
         return titles
-    kept = titles[~np.array(false, np.bool_)]
-    rows = marks.nest_titles(kept[:, 0], kept[:, 1], kept[:, 2], length=len(content))
-    rows[:, 3:5] = kept[:, 3:5]
+    true_titles = titles[~np.array(false, np.bool_)]
+    rows = marks.nest_titles(true_titles[:, 0], true_titles[:, 1], true_titles[:, 2], length=len(content))
+    rows[:, 3:5] = true_titles[:, 3:5]
     return rows
 
 
-def _words(content: bytes, titles: Numbers, at: int) -> bytes:
+def _words(content: bytes, titles: Numbers, row: int) -> bytes:
     """The words of a title."""
-    return content[titles[at, 3] : titles[at, 4]]
+    return content[titles[row, 3] : titles[row, 4]]
 
 
 _ROFF_SIGNS = re.compile(rb"\\f.|\\&|\"")
 
 
-def _macro_words(content: bytes, titles: Numbers, at: int) -> bytes:
+def _macro_words(content: bytes, titles: Numbers, row: int) -> bytes:
     """Those of a macro, without its fonts and quotes."""
-    line = _words(content, titles, at)
+    line = _words(content, titles, row)
     return (_ROFF_SIGNS.sub(b"", line) if b"\\" in line or b'"' in line else line).strip()
 
 
 def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int) -> tuple[Passage, ...]:
     """Do what each mark from a place on asks for; returns the passages that were found, in order."""
-    while (found := pattern.search(reading.text, position)) is not None:
-        handle = _MARKS.get(found.lastgroup or "")
-        position = max(handle(reading, found) if handle is not None else found.end(), found.start() + 1)
+    while (mark := pattern.search(reading.text, position)) is not None:
+        handle = _MARKS.get(mark.lastgroup or "")
+        position = max(handle(reading, mark) if handle is not None else mark.end(), mark.start() + 1)
     found_passages = reading.passages
-    for at, items in reading.items.items():
-        begun = found_passages[at]
-        found_passages[at] = Passage(begun.start, reading.ends[at], "list", begun.lead, tuple(items))
-    found_passages.sort(key=lambda each: (each.start, -each.end, each.kind))
+    for number, items in reading.items.items():
+        begun = found_passages[number]
+        found_passages[number] = Passage(begun.start, reading.ends[number], "list", begun.lead, tuple(items))
+    found_passages.sort(key=lambda passage: (passage.start, -passage.end, passage.kind))
     return tuple(found_passages)
 
 
@@ -489,8 +489,8 @@ def _pattern(form: _Format) -> re.Pattern[bytes]:
 def _of_lines(marks: Iterable[bytes]) -> re.Pattern[bytes]:
     """What stands before all marks, a newline at least, is written once, so that the engine jumps from line to line."""
     marks = list(marks)
-    before = next(each for each in (rb"\n\.[ \t]*", rb"\n") if all(mark.startswith(each) for mark in marks))
-    return re.compile(before + rb"(?:" + b"|".join(mark.removeprefix(before) for mark in marks) + rb")")
+    prefix = next(start for start in (rb"\n\.[ \t]*", rb"\n") if all(mark.startswith(start) for mark in marks))
+    return re.compile(prefix + rb"(?:" + b"|".join(mark.removeprefix(prefix) for mark in marks) + rb")")
 
 
 @lru_cache(maxsize=16)
@@ -556,30 +556,30 @@ def has_messages(content: bytes) -> bool:
 
 def _mails(content: bytes) -> list[int]:
     """Where the mails of a mailbox begin."""
-    return [found.start() for found in _MBOX.finditer(content)] if content.startswith(b"From ") else []
+    return [separator.start() for separator in _MBOX.finditer(content)] if content.startswith(b"From ") else []
 
 
 def _is_mail(content: bytes) -> bool:
     """Do at least two of the headers of a mail stand at the beginning, one below the other?"""
     names, position = set(), 0
     for _ in range(40):
-        found = _HEADER.match(content, position, position + 4_000)
-        if found is None:
+        header = _HEADER.match(content, position, position + 4_000)
+        if header is None:
             break
-        names.add(found["name"].lower())
-        position = found.end()
+        names.add(header["name"].lower())
+        position = header.end()
     return b"from" in names and len(names & _MAIL_NAMES) >= 2
 
 
 def _mail(content: bytes, start: int, end: int, position: int) -> Message:
     speaker, time = "", None
-    while (found := _HEADER.match(content, position, min(end, position + 4_000))) is not None:
-        name, value = found["name"].lower(), found["value"].strip()
+    while (header := _HEADER.match(content, position, min(end, position + 4_000))) is not None:
+        name, value = header["name"].lower(), header["value"].strip()
         if name == b"from" and not speaker:
             speaker = _ADDRESS.sub("", value.decode(errors="replace")).strip(" \"'") or value.decode(errors="replace")
         elif name == b"date" and time is None:
             time = time_of(value)
-        position = found.end()
+        position = header.end()
     return Message(start, end, speaker, time)
 
 

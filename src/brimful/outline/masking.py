@@ -198,8 +198,8 @@ def mask(content: bytes, language: str) -> Masked:
     b'f(????)    '
     """
     readers = _readers(language)
-    if readers is not None and (found := mask_source(content, readers, _table_of_kinds(language))) is not None:
-        return Masked(*found)
+    if readers is not None and (masked := mask_source(content, readers, _table_of_kinds(language))) is not None:
+        return Masked(*masked)
     return _masked_by_pattern(content, language)
 
 
@@ -278,42 +278,42 @@ def _read_tokens(content: bytes, pattern: re.Pattern[bytes], spans: list[int]) -
 
 
 def _read_until_special(content: bytes, pattern: re.Pattern[bytes], spans: list[int], position: int) -> int | None:
-    for found in pattern.finditer(content, position):
-        kind = found.lastgroup
+    for token in pattern.finditer(content, position):
+        kind = token.lastgroup
         if kind is None or kind not in _SPECIAL:
-            spans += found.span()
+            spans += token.span()
             continue
-        end = _SPECIAL[kind](content, found)
+        end = _SPECIAL[kind](content, token)
         if end:
-            spans += (found.start(), end)
-        if end != found.end():
-            return end or found.start() + 1
+            spans += (token.start(), end)
+        if end != token.end():
+            return end or token.start() + 1
     return None
 
 
-def _nested_end(content: bytes, found: re.Match[bytes]) -> int:
+def _nested_end(content: bytes, token: re.Match[bytes]) -> int:
     depth = 0
-    for sign in _NESTING[found.lastgroup or ""].finditer(content, found.start()):
+    for sign in _NESTING[token.lastgroup or ""].finditer(content, token.start()):
         depth += 1 if sign[0] in _OPENS else -1
         if not depth:
             return sign.end()
     return len(content)
 
 
-def _slash_end(content: bytes, found: re.Match[bytes]) -> int:
+def _slash_end(content: bytes, token: re.Match[bytes]) -> int:
     """Behind a regular expression; 0 if the slash divides."""
-    start = found.start()
-    before = content[max(start - 40, 0) : start].rstrip(b" \t")
-    if start and before and not _BEFORE_REGEX.search(before):
+    start = token.start()
+    words = content[max(start - 40, 0) : start].rstrip(b" \t")
+    if start and words and not _BEFORE_REGEX.search(words):
         return 0
     literal = _REGEX.match(content, start)
     return literal.end() if literal is not None else 0
 
 
-def _template_end(content: bytes, found: re.Match[bytes]) -> int:
+def _template_end(content: bytes, token: re.Match[bytes]) -> int:
     """Behind a template with code inside, which may hold templates again."""
     depths = [0]  # of braces in each piece of code
-    position = found.end()
+    position = token.end()
     while depths:
         sign = _TEMPLATE.search(content, position)
         if sign is None:
@@ -337,15 +337,15 @@ def _template_end(content: bytes, found: re.Match[bytes]) -> int:
     return position
 
 
-def _here_end(content: bytes, found: re.Match[bytes]) -> int:
+def _here_end(content: bytes, token: re.Match[bytes]) -> int:
     """Behind a document that stands in the source up to a line with its name."""
-    if found["rest"] and b"<<" in found["rest"]:
+    if token["rest"] and b"<<" in token["rest"]:
         return 0  # several at once: say nothing
-    name = found["here"]
-    if found.group(0)[2:3] not in b"-~\"'`" and found.lastgroup == "ruby" and not name.isupper():
+    name = token["here"]
+    if token.group(0)[2:3] not in b"-~\"'`" and token.lastgroup == "ruby" and not name.isupper():
         return 0  # Ruby appends with the same sign
     ends = _lone_names(content).get(name, [])
-    after = bisect_right(ends, found.end())
+    after = bisect_right(ends, token.end())
     return ends[after] if after < len(ends) else 0
 
 
@@ -355,25 +355,25 @@ _LONE_NAME = re.compile(rb"\n[ \t]*+([A-Za-z_]\w{0,60}+)[ \t]*+\r?(?=\n|\Z)")
 @lru_cache(maxsize=1)
 def _lone_names(content: bytes) -> dict[bytes, list[int]]:
     """Where lines end that hold one name and nothing else."""
-    found: dict[bytes, list[int]] = {}
+    ends: dict[bytes, list[int]] = {}
     for line in _LONE_NAME.finditer(content):
-        found.setdefault(line[1], []).append(line.end())
-    return found
+        ends.setdefault(line[1], []).append(line.end())
+    return ends
 
 
-def _percent_end(content: bytes, found: re.Match[bytes]) -> int:
+def _percent_end(content: bytes, token: re.Match[bytes]) -> int:
     """Behind `%w[a b]` and the like, on one line."""
-    start, sign = found.start(), found[0][-1:]
-    before = content[start - 1 : start] if start else b" "
+    start, sign = token.start(), token[0][-1:]
+    previous = content[start - 1 : start] if start else b" "
     if content[max(start - 4, 0) : start] == b"def ":
         return 0
-    if len(found[0]) == 2 and (before.isalnum() or before in b")]_ ") and sign != b"(":
+    if len(token[0]) == 2 and (previous.isalnum() or previous in b")]_ ") and sign != b"(":
         return 0
     reach = start + _LONGEST_LIST
-    if len(found[0]) == 2:
+    if len(token[0]) == 2:
         line = content.find(b"\n", start, reach)
         reach = line if line >= 0 else reach
-    close = content.find(_CLOSERS.get(sign, sign), found.end(), reach)
+    close = content.find(_CLOSERS.get(sign, sign), token.end(), reach)
     return close + 1 if close >= 0 else 0
 
 
@@ -450,19 +450,19 @@ class Brackets:
 
     @cached_property
     def _by_depth(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
+        openers_of: dict[int, list[int]] = {}
         openers, _, levels = self._pairs
         for place, level in zip(openers, levels, strict=True):
-            found.setdefault(level, []).append(place)
-        return found
+            openers_of.setdefault(level, []).append(place)
+        return openers_of
 
     def close_of(self, opener: int) -> int | None:
         """Where the bracket that opens here is closed, or None."""
         openers, closes, _ = self._pairs
-        at = bisect_left(openers, opener)
-        if at == len(openers) or openers[at] != opener or closes[at] < 0:
+        row = bisect_left(openers, opener)
+        if row == len(openers) or openers[row] != opener or closes[row] < 0:
             return None
-        return closes[at]
+        return closes[row]
 
     def open_of(self, closer: int) -> int | None:
         """Where the bracket was opened that closes here, or None."""
@@ -477,8 +477,8 @@ class Brackets:
         """The innermost bracket that is open before a byte."""
         places, depths, _ = self.turns
         opened = self._by_depth.get(int(depths[places.searchsorted(position)]), [])
-        at = bisect_left(opened, position) - 1
-        return opened[at] if at >= 0 else None
+        row = bisect_left(opened, position) - 1
+        return opened[row] if row >= 0 else None
 
     def stops(self, *, since: int = 0) -> NDArray[np.int64]:
         """Semicolons at which no bracket is open that was opened since, however often others were closed."""
@@ -517,8 +517,8 @@ class Indentation:
         starts, firsts = find_indents(code)
         if passing:
             passed = re.compile(passing).match
-            kept = np.array([passed(code, first) is None for first in firsts.tolist()], np.bool_)
-            starts, firsts = starts[kept], firsts[kept]
+            is_kept = np.array([passed(code, first) is None for first in firsts.tolist()], np.bool_)
+            starts, firsts = starts[is_kept], firsts[is_kept]
         columns = indents = firsts - starts
         if b"\t" in code:
             tabs = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.frombuffer(code, np.uint8) == 9)))

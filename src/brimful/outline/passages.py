@@ -99,19 +99,19 @@ _LONGEST_FRONT = 20_000
 
 def front_matter(content: bytes) -> int:
     """Where the front matter ends that a text begins with; 0 where it has none."""
-    found = _FRONT.match(content)
-    if found is None:
+    opening = _FRONT.match(content)
+    if opening is None:
         return 0
-    sign = found[0].strip()
+    sign = opening[0].strip()
     close = re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)").search(
-        content, found.end() - 1, _LONGEST_FRONT - 1
+        content, opening.end() - 1, _LONGEST_FRONT - 1
     )
     return trimmed(content, 0, close.end()) if close is not None else 0
 
 
-def _end_of(close: re.Pattern[bytes], reading: Reading, found: re.Match[bytes]) -> int:
+def _end_of(close: re.Pattern[bytes], reading: Reading, mark: re.Match[bytes]) -> int:
     """Behind what closes a block; behind everything where nothing does."""
-    closed = close.search(reading.text, found.end())
+    closed = close.search(reading.text, mark.end())
     return closed.end() if closed is not None else len(reading.text)
 
 
@@ -123,25 +123,25 @@ def _goes_on(reading: Reading, start: int) -> bool:
     return end <= start <= end + _NEAR and not reading.content[end:start].strip()
 
 
-def _on_comment(reading: Reading, found: re.Match[bytes]) -> int:
-    close = reading.text.find(b"-->", found.end())
+def _on_comment(reading: Reading, mark: re.Match[bytes]) -> int:
+    close = reading.text.find(b"-->", mark.end())
     return close + 3 if close >= 0 else len(reading.text)
 
 
 _NEWLINE = re.compile(rb"\n")
 
 
-def _on_rows(reading: Reading, found: re.Match[bytes]) -> int:
+def _on_rows(reading: Reading, mark: re.Match[bytes]) -> int:
     """Lines that begin with a bar; a line of dashes below the first makes that one the header."""
-    start, end = found.start(), found.end() - 1
-    lines = [place.start() for place in _NEWLINE.finditer(reading.text, start, found.end())]
+    start, end = mark.start(), mark.end() - 1
+    lines = [place.start() for place in _NEWLINE.finditer(reading.text, start, mark.end())]
     if len(lines) < 2:
-        return found.end()
-    rules = [at for at, line in enumerate(lines[:40]) if _TABLE_RULE.match(reading.text, line + 1)]
+        return mark.end()
+    rules = [number for number, line in enumerate(lines[:40]) if _TABLE_RULE.match(reading.text, line + 1)]
     lead = None
     if rules and rules[0] in (0, 1):
         first = 1 if rules[0] == 0 else 0
-        stop = next((at for at in rules if at > first), None)
+        stop = next((number for number in rules if number > first), None)
         if stop is not None:
             lead = (lines[first], trimmed(reading.content, lines[first], lines[stop] - 1))
     parts = tuple(line for line in lines if not _TABLE_RULE.match(reading.text, line + 1))
@@ -152,18 +152,18 @@ def _on_rows(reading: Reading, found: re.Match[bytes]) -> int:
 _TABLE_RULE = re.compile(rb"[ \t]*[|+][ \t:|+=-]*[-=][ \t:|+=-]*\r?(?=\n|\Z)")
 
 
-def _on_simple(reading: Reading, found: re.Match[bytes]) -> int:
+def _on_simple(reading: Reading, mark: re.Match[bytes]) -> int:
     """A table of reStructuredText between lines of equal signs."""
-    start = found.start()
-    rules = [found]
+    start = mark.start()
+    rules = [mark]
     for rule in re.compile(rb"\n[ \t]*+={2,}+(?:[ ]++={2,}+)++[ \t]*+\r?(?=\n|\Z)").finditer(
-        reading.text, found.end(), found.end() + 20_000
+        reading.text, mark.end(), mark.end() + 20_000
     ):
         rules.append(rule)
         if len(rules) == 3 or re.compile(rb"\r?\n[ \t]*(?:\r?\n|\Z)|\Z").match(reading.text, rule.end()):
             break
     if len(rules) < 2:
-        return found.end()
+        return mark.end()
     lead = None
     if len(rules) == 3 and rules[1].start() > rules[0].end():
         lead = (rules[0].end(), trimmed(reading.content, rules[0].end(), rules[1].start()))
@@ -173,24 +173,24 @@ def _on_simple(reading: Reading, found: re.Match[bytes]) -> int:
 _CODE_DIRECTIVES = frozenset(b"code code-block sourcecode highlight literalinclude parsed-literal prompt".split())
 
 
-def _on_directive(reading: Reading, found: re.Match[bytes]) -> int:
+def _on_directive(reading: Reading, mark: re.Match[bytes]) -> int:
     """`.. code-block::` and what is indented below it is code; other directives are passed, their text is not."""
-    body = reading.text.find(b"\n", found.end())
-    name = found["named"].rstrip(b":")
+    body = reading.text.find(b"\n", mark.end())
+    name = mark["named"].rstrip(b":")
     if name in _CODE_DIRECTIVES and body >= 0:
-        end = _deeper_end(reading.text, body + 1, _column(reading.text, found.start("directive")))
-        return _add_passage(reading, found.start(), end - 1, "code")
-    return found.end()
+        end = _deeper_end(reading.text, body + 1, _column(reading.text, mark.start("directive")))
+        return _add_passage(reading, mark.start(), end - 1, "code")
+    return mark.end()
 
 
-def _on_literal(reading: Reading, found: re.Match[bytes]) -> int:
+def _on_literal(reading: Reading, mark: re.Match[bytes]) -> int:
     """What is indented below a line that ends with two colons."""
-    blank = reading.text.find(b"\n", found.end() + 1)
+    blank = reading.text.find(b"\n", mark.end() + 1)
     if blank < 0:
-        return found.end()
-    end = _deeper_end(reading.text, blank + 1, _column(reading.text, found.start("literal")))
+        return mark.end()
+    end = _deeper_end(reading.text, blank + 1, _column(reading.text, mark.start("literal")))
     if not reading.text[blank:end].strip():
-        return found.end()
+        return mark.end()
     return _add_passage(reading, blank, end - 1, "code")
 
 
@@ -203,8 +203,8 @@ def _column(text: bytes, position: int) -> int:
 
 def _deeper_end(text: bytes, position: int, column: int) -> int:
     """Behind the lines that are blank or indented more than this."""
-    found = _deeper(min(column, _DEEPEST)).match(text, position)
-    return found.end() if found is not None else position
+    block = _deeper(min(column, _DEEPEST)).match(text, position)
+    return block.end() if block is not None else position
 
 
 @lru_cache(maxsize=128)
@@ -215,13 +215,13 @@ def _deeper(column: int) -> re.Pattern[bytes]:
 _ASCIIDOC: dict[bytes, _PassageKind] = {b"-": "code", b".": "code", b"`": "code", b"_": "quotation", b"|": "table"}
 
 
-def _on_block(reading: Reading, found: re.Match[bytes]) -> int:
-    sign = found["block"]
+def _on_block(reading: Reading, mark: re.Match[bytes]) -> int:
+    sign = mark["block"]
     kind = _ASCIIDOC.get(sign[:1])
     if kind is None:
-        return found.end()
-    end = _end_of(re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)"), reading, found)
-    return _add_passage(reading, found.start(), max(end - 1, 0), kind)
+        return mark.end()
+    end = _end_of(re.compile(rb"\n" + re.escape(sign) + rb"[ \t]*\r?(?=\n|\Z)"), reading, mark)
+    return _add_passage(reading, mark.start(), max(end - 1, 0), kind)
 
 
 _ENVIRONMENTS: dict[bytes, _PassageKind] = {
@@ -232,27 +232,27 @@ _ENVIRONMENTS: dict[bytes, _PassageKind] = {
 }
 
 
-def _on_begin(reading: Reading, found: re.Match[bytes]) -> int:
+def _on_begin(reading: Reading, mark: re.Match[bytes]) -> int:
     """A block of Org."""
-    what = found["what"].lower()
-    end = _end_of(re.compile(rb"\n[ \t]*\#\+end_" + re.escape(what) + rb"[^\n]*", re.IGNORECASE), reading, found)
-    return _add_passage(reading, found.start(), end - 1, _ENVIRONMENTS.get(what, "code"))
+    what = mark["what"].lower()
+    end = _end_of(re.compile(rb"\n[ \t]*\#\+end_" + re.escape(what) + rb"[^\n]*", re.IGNORECASE), reading, mark)
+    return _add_passage(reading, mark.start(), end - 1, _ENVIRONMENTS.get(what, "code"))
 
 
-def _on_environment(reading: Reading, found: re.Match[bytes]) -> int:
-    what = found["what"]
+def _on_environment(reading: Reading, mark: re.Match[bytes]) -> int:
+    what = mark["what"]
     kind = _ENVIRONMENTS[what]
-    end = _end_of(re.compile(rb"\\end\{" + re.escape(what) + rb"\*?\}"), reading, found)
-    start = found.start() - 1
+    end = _end_of(re.compile(rb"\\end\{" + re.escape(what) + rb"\*?\}"), reading, mark)
+    start = mark.start() - 1
     if kind == "list":
-        parts = tuple(item.start() - 1 for item in re.compile(rb"\\item\b").finditer(reading.text, found.end(), end))
+        parts = tuple(item.start() - 1 for item in re.compile(rb"\\item\b").finditer(reading.text, mark.end(), end))
         return _add_passage(reading, start, end - 1, kind, _lead(reading.content, start), parts)
     return _add_passage(reading, start, end - 1, kind)
 
 
-def _on_braces(reading: Reading, found: re.Match[bytes]) -> int:
-    close = reading.text.find(b"\n|}", found.end())
-    return _add_passage(reading, found.start(), (close + 3 if close >= 0 else len(reading.text)) - 1, "table")
+def _on_braces(reading: Reading, mark: re.Match[bytes]) -> int:
+    close = reading.text.find(b"\n|}", mark.end())
+    return _add_passage(reading, mark.start(), (close + 3 if close >= 0 else len(reading.text)) - 1, "table")
 
 
 _ELEMENTS: dict[bytes, _PassageKind] = {
@@ -260,23 +260,23 @@ _ELEMENTS: dict[bytes, _PassageKind] = {
 }  # fmt: skip
 
 
-def _on_element(reading: Reading, found: re.Match[bytes]) -> int:
+def _on_element(reading: Reading, mark: re.Match[bytes]) -> int:
     """Elements stand in each other: what closes one closes those inside of it too."""
-    what = found["what"].lower()
-    if found["slash"]:
-        for at in range(len(reading.opened) - 1, max(len(reading.opened) - 1 - _DEEPEST, -1), -1):
-            if reading.opened[at][0] == what:
-                close = reading.text.find(b">", found.end(), found.end() + 200)
-                end = close + 1 if close >= 0 else found.end()
-                _add_passage(reading, reading.opened[at][1], end - 1, _ELEMENTS[what])
-                del reading.opened[at:]
+    what = mark["what"].lower()
+    if mark["slash"]:
+        for depth in range(len(reading.opened) - 1, max(len(reading.opened) - 1 - _DEEPEST, -1), -1):
+            if reading.opened[depth][0] == what:
+                close = reading.text.find(b">", mark.end(), mark.end() + 200)
+                end = close + 1 if close >= 0 else mark.end()
+                _add_passage(reading, reading.opened[depth][1], end - 1, _ELEMENTS[what])
+                del reading.opened[depth:]
                 return end
-        return found.end()
+        return mark.end()
     if what == b"pre":
-        last = _end_of(re.compile(rb"</pre\b[^>]{0,200}>?", re.IGNORECASE), reading, found)
-        return _add_passage(reading, found.start() - 1, last - 1, "code")
-    reading.opened.append((what, found.start() - 1))
-    return found.end()
+        last = _end_of(re.compile(rb"</pre\b[^>]{0,200}>?", re.IGNORECASE), reading, mark)
+        return _add_passage(reading, mark.start() - 1, last - 1, "code")
+    reading.opened.append((what, mark.start() - 1))
+    return mark.end()
 
 
 _DEEPEST = 64  # elements that are looked through for the one that is closed
@@ -293,11 +293,11 @@ REST = (
 _REST = re.compile(REST)
 
 
-def _on_item(reading: Reading, found: re.Match[bytes]) -> int:
+def _on_item(reading: Reading, mark: re.Match[bytes]) -> int:
     """An item with what belongs to it; items that follow each other are one list."""
-    start = found.start()
-    rest = _REST.match(reading.text, found.end())
-    end = rest.end() if rest is not None else found.end()
+    start = mark.start()
+    body = _REST.match(reading.text, mark.end())
+    end = body.end() if body is not None else mark.end()
     content, last = reading.content, start
     following = []
     # Where blanks end an item, their number decides whether the list goes on.

@@ -76,16 +76,16 @@ def refers_back(content: bytes, start: int) -> bool:
     False
     """
     opening = content[max(start, 0) : max(start, 0) + 96].decode(errors="ignore").casefold()
-    found = _FIRST.match(opening)
-    if found is None:
+    word = _FIRST.match(opening)
+    if word is None:
         return False
-    rest = opening[found.start(1) :]
-    if _EMPTY.match(rest):
+    phrase = opening[word.start(1) :]
+    if _EMPTY.match(phrase):
         return False
-    first = found[1]
+    first = word[1]
     if first.startswith(_BACKWARD_CJK) or first in _ELISIONS or first.startswith(("c'", "c’")):
         return True
-    return first.rstrip("'’").encode() in _BACKWARD or _LATTER.match(rest) is not None
+    return first.rstrip("'’").encode() in _BACKWARD or _LATTER.match(phrase) is not None
 
 
 # ---- edges: Where may a text be shown from, or to, without parting a sentence? Told by the bytes around alone: any
@@ -118,33 +118,33 @@ def natural_span(content: bytes, start: int, end: int, *, reach: int, is_prose: 
 
 def _is_natural_edge(content: bytes, edge: int, *, is_prose: bool) -> bool:
     """Whether a text may be parted at a byte without parting a sentence; lines of prose are wrapped, others are not."""
-    before, after = content[max(edge - _EDGE_BACK, 0) : edge], content[edge : edge + _EDGE_BACK]
-    if not after.strip() or ends_naturally(before, is_apart=after[:1].isspace()):
+    left_text, after = content[max(edge - _EDGE_BACK, 0) : edge], content[edge : edge + _EDGE_BACK]
+    if not after.strip() or ends_naturally(left_text, is_apart=after[:1].isspace()):
         return True
-    at_line = before.rstrip(b" \t").endswith(b"\n") or after.startswith((b"\n", b"\r"))
+    at_line = left_text.rstrip(b" \t").endswith(b"\n") or after.startswith((b"\n", b"\r"))
     return at_line and (not is_prose or _BEGINS_BLOCK.match(after) is not None)
 
 
-def ends_naturally(before: bytes, *, is_apart: bool) -> bool:
+def ends_naturally(text: bytes, *, is_apart: bool) -> bool:
     r"""Whether a text ends with a sentence, a paragraph or a heading; `is_apart` where a blank follows it.
 
     >>> [ends_naturally(text, is_apart=False) for text in (b"Tea. ", b"Tea.", b"Tea\n \n", b"# Tea\n", b"Tea\n")]
     [True, False, True, True, False]
     """
-    said = before.rstrip()
-    if not said or said.endswith(_ENDS_WIDE):
+    words = text.rstrip()
+    if not words or words.endswith(_ENDS_WIDE):
         return True
-    size = len(said)
-    if (is_apart or size < len(before)) and not said[-1:].isalnum() and _ENDS.search(said, max(size - _ENDS_BYTES, 0)):
+    size = len(words)
+    if (is_apart or size < len(text)) and not words[-1:].isalnum() and _ENDS.search(words, max(size - _ENDS_BYTES, 0)):
         return True
-    if b"\n" not in before[size:]:
+    if b"\n" not in text[size:]:
         return False
-    line = said.rfind(b"\n") + 1
-    return _BLANK_LINE.search(before, size) is not None or _ATX_HEADING.match(before, line) is not None
+    line = words.rfind(b"\n") + 1
+    return _BLANK_LINE.search(text, size) is not None or _ATX_HEADING.match(text, line) is not None
 
 
 def _natural_edges(content: bytes, low: int, high: int, *, is_prose: bool) -> list[int]:
     """The natural edges strictly between two bytes."""
-    found = [match.end() for match in _SENTENCE_END.finditer(content, low, high)]
-    found += [match.end() for match in (_PARAGRAPH_END if is_prose else _LINE_END).finditer(content, low, high)]
-    return [edge for edge in found if low < edge < high or (edge == high == len(content))]
+    edges = [match.end() for match in _SENTENCE_END.finditer(content, low, high)]
+    edges += [match.end() for match in (_PARAGRAPH_END if is_prose else _LINE_END).finditer(content, low, high)]
+    return [edge for edge in edges if low < edge < high or (edge == high == len(content))]

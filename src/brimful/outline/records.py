@@ -53,17 +53,17 @@ class Records(Sequence[Record]):
         return len(self.starts)
 
     @overload
-    def __getitem__(self, at: int) -> Record: ...
+    def __getitem__(self, index: int) -> Record: ...
     @overload
-    def __getitem__(self, at: slice) -> Records: ...
-    def __getitem__(self, at: int | slice) -> Record | Records:
-        if isinstance(at, slice):
-            return self.kept(at)
-        start, end = int(self.starts[at]), int(self.ends[at])
+    def __getitem__(self, index: slice) -> Records: ...
+    def __getitem__(self, index: int | slice) -> Record | Records:
+        if isinstance(index, slice):
+            return self.kept(index)
+        start, end = int(self.starts[index]), int(self.ends[index])
         return Record(start, end, *(self._said(start, end) if self._said else ()))
 
-    def __eq__(self, other: object) -> bool:
-        return list(self) == list(other) if isinstance(other, Records) else NotImplemented
+    def __eq__(self, value: object) -> bool:
+        return list(self) == list(value) if isinstance(value, Records) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # as of a list
 
@@ -124,8 +124,8 @@ def _read_json_lines(content: bytes) -> Records:
 def _with_keys(content: bytes, starts: Cuts, ends: Cuts) -> Records:
     """Records with the times and categories that their own keys give; a key may be written with escapes."""
     may_tell = b"\\u" in content or b"\0" in content or _CATEGORY_KEY.search(content) is not None
-    told = lru_cache(_REMEMBERED)(partial(_told_by_keys, content))
-    return Records(starts, ends, told, have_categories=may_tell)
+    cached = lru_cache(_REMEMBERED)(partial(_told_by_keys, content))
+    return Records(starts, ends, cached, have_categories=may_tell)
 
 
 def _read_json(content: bytes) -> Records:
@@ -134,8 +134,8 @@ def _read_json(content: bytes) -> Records:
     >>> [(record.start, record.end) for record in _read_json(b'[{"a": 1},\n {"a": 2}]')]
     [(0, 11), (11, 21)]
     """
-    found = _elements(*_signs(content), length=len(content))
-    return NO_RECORDS if found is None else _between(content, *found)
+    elements = _elements(*_signs(content), length=len(content))
+    return NO_RECORDS if elements is None else _between(content, *elements)
 
 
 def json_cuts(content: bytes) -> tuple[Cuts, Cuts]:
@@ -145,8 +145,8 @@ def json_cuts(content: bytes) -> tuple[Cuts, Cuts]:
     [[15], [8, 15, 23]]
     """
     signs, kinds = _signs(content)
-    found = _elements(signs, kinds, length=len(content))
-    tops = np.array([] if found is None else found[2], np.int64)
+    elements = _elements(signs, kinds, length=len(content))
+    tops = np.array([] if elements is None else elements[2], np.int64)
     return tops + 1, signs[kinds == 44] + 1
 
 
@@ -202,8 +202,8 @@ def _between(content: bytes, open_at: int, close_at: int, commas: list[int]) -> 
     starts += [_element_start(content, comma + 1) for comma in commas]
     if not content[:open_at].strip():
         starts[0] = 0
-    rest = content[close_at:].strip(b" \t\r\n]}")
-    end = len(content) if not rest else min(close_at + 1, len(content))
+    remainder = content[close_at:].strip(b" \t\r\n]}")
+    end = len(content) if not remainder else min(close_at + 1, len(content))
     edges = np.array([*sorted({start for start in starts if start < end}), end], np.int64)
     return _with_keys(content, edges[:-1], edges[1:])
 
@@ -213,8 +213,8 @@ _BLANKS = re.compile(rb"[ \t\r]*+\n|[ \t]*+")
 
 def _element_start(content: bytes, position: int) -> int:
     """After the blanks that end a line; the next line's indentation belongs to its element."""
-    found = _BLANKS.match(content, position)
-    return found.end() if found is not None else position
+    blanks = _BLANKS.match(content, position)
+    return blanks.end() if blanks is not None else position
 
 
 def _told_by_keys(content: bytes, start: int, end: int) -> tuple[int | None, str | None]:
@@ -230,8 +230,8 @@ def _told_by_keys(content: bytes, start: int, end: int) -> tuple[int | None, str
                 return _time_in(loaded), _category_in(loaded)
     time: int | None = None
     category: str | None = None
-    for found in _PAIR.finditer(content, start, min(end, start + _LARGEST_LOAD)):
-        key, value = found[1].decode(), found[2].strip(b'"')
+    for pair in _PAIR.finditer(content, start, min(end, start + _LARGEST_LOAD)):
+        key, value = pair[1].decode(), pair[2].strip(b'"')
         if key in _TIME_KEYS:
             time = time_of(value, epoch=True) if time is None else time
         elif category is None:
@@ -267,20 +267,20 @@ def _read_xml(content: bytes) -> Records:
     """The elements directly inside the root; a text without two of them has no records."""
     starts: list[int] = []
     depth = end = 0
-    for found in _XML_TAG.finditer(content):
-        kind = found.lastgroup
+    for tag in _XML_TAG.finditer(content):
+        kind = tag.lastgroup
         if kind == "other":
             continue
         if kind == "close":
             depth -= 1
-            end = found.end() if depth == 1 else end
+            end = tag.end() if depth == 1 else end
         else:
             if depth == 1:
-                starts.append(found.start())
+                starts.append(tag.start())
             if kind != "empty":
                 depth += 1
             elif depth == 1:
-                end = found.end()
+                end = tag.end()
     if len(starts) < 2:
         return NO_RECORDS
     lines = [_line_or_self(content, start) for start in starts]
@@ -332,12 +332,12 @@ def _read_rows(content: bytes, language: str) -> tuple[Records, tuple[int, int] 
     body = sample[1:] if header else sample
     when, by_name = _time_column(names, body)
     category = next((index for index, name in enumerate(names) if _CATEGORY_NAME.match(name) and index != when), None)
-    said = _told_by_cells(content, separator=separator, when=when, category=category, epoch=by_name)
-    records = Records(starts, ends, said, have_categories=category is not None)
+    facts = _told_by_cells(content, separator=separator, when=when, category=category, epoch=by_name)
+    records = Records(starts, ends, facts, have_categories=category is not None)
     if not header:
         return records, None
     spans = enumerate(zip(starts.tolist(), ends.tolist(), strict=True))
-    first = next((at for at, (start, end) in spans if content[start:end].strip()), 0)
+    first = next((number for number, (start, end) in spans if content[start:end].strip()), 0)
     start, end = int(starts[first]), int(ends[first])
     return records.kept(np.arange(len(starts)) != first), (start, start + len(content[start:end].rstrip(b"\r\n")))
 
@@ -375,13 +375,13 @@ def row_starts(content: bytes, separator: bytes | None = None) -> Cuts:
         return starts  # every line closes the quotation marks that it opens
     sign = re.escape(separator)
     quoted = re.compile(rb"(?:(?<=[\n" + sign + rb'])|\A)"(?:[^"]++|"")*+"(?=' + sign + rb"|[\r\n]|\Z)")
-    inside = [found.span() for found in quoted.finditer(content) if b"\n" in found[0]]
+    inside = [field.span() for field in quoted.finditer(content) if b"\n" in field[0]]
     if not inside:
         return starts
     begins, ends = np.array(inside, dtype=np.int64).T
     place = np.searchsorted(begins, starts, side="left") - 1
-    kept: Cuts = starts[(place < 0) | (starts >= ends[np.maximum(place, 0)])]
-    return kept
+    outside: Cuts = starts[(place < 0) | (starts >= ends[np.maximum(place, 0)])]
+    return outside
 
 
 def _cells(row: bytes, separator: bytes) -> list[bytes]:
@@ -400,7 +400,7 @@ def _plain(cell: bytes) -> bytes:
 
 def _has_header(sample: list[list[bytes]]) -> bool:
     """Names: filled, distinct, no numbers or times, and unlike the rows below or known as names."""
-    first, rest = sample[0], sample[1:]
+    first, body = sample[0], sample[1:]
     if not first or not all(first) or len(set(first)) != len(first):
         return False
     if any(_NUMBER.match(cell) or time_of(cell) is not None or len(cell) > 80 for cell in first):
@@ -408,10 +408,10 @@ def _has_header(sample: list[list[bytes]]) -> bool:
     names = [cell.decode(errors="replace").lower() for cell in first]
     if any(_TIME_NAME.match(name) or _CATEGORY_NAME.match(name) or name in ("id", "name") for name in names):
         return True
-    if not rest:
+    if not body:
         return False
-    typed = [cell for cells in rest for cell in cells if _NUMBER.match(cell) or time_of(cell) is not None]
-    longer = sum(map(len, rest[0])) > 2 * sum(map(len, first))
+    typed = [cell for cells in body for cell in cells if _NUMBER.match(cell) or time_of(cell) is not None]
+    longer = sum(map(len, body[0])) > 2 * sum(map(len, first))
     return bool(typed) or longer or all(re.fullmatch(r"[\w .#/-]+", name) for name in names)
 
 
@@ -438,22 +438,22 @@ def _told_by_cells(
     wanted = sorted(column for column in (when, category) if column is not None)
     if not wanted:
         return None
-    one, sign = _field(separator), re.escape(separator)
-    pattern, before = rb"", 0
+    field, sign = _field(separator), re.escape(separator)
+    pattern, next_column = rb"", 0
     for column in wanted:
-        pattern += rb"(?>%b%b){%d}(%b)" % (one, sign, column - before, one)
+        pattern += rb"(?>%b%b){%d}(%b)" % (field, sign, column - next_column, field)
         pattern += sign if column != wanted[-1] else b""
-        before = column + 1
+        next_column = column + 1
     match = re.compile(pattern).match
     time_group = wanted.index(when) + 1 if when is not None else 0
     category_group = wanted.index(category) + 1 if category is not None else 0
 
     def said(start: int, end: int) -> tuple[int | None, str | None]:
-        found = match(content, start, end)
-        if found is None:
+        cells = match(content, start, end)
+        if cells is None:
             return None, None
-        time = time_of(_plain(found[time_group]), epoch=epoch) if time_group else None
-        return time, (_plain(found[category_group]).decode(errors="replace") or None) if category_group else None
+        time = time_of(_plain(cells[time_group]), epoch=epoch) if time_group else None
+        return time, (_plain(cells[category_group]).decode(errors="replace") or None) if category_group else None
 
     return said
 
@@ -522,18 +522,18 @@ def _told_by_stamp(begins: re.Pattern[bytes], text: bytes, start: int, end: int)
     match = begins.search(text, start)
     assert match is not None
     kind = match.lastgroup
-    at = match.start(kind or 0)
-    time = None if kind == "level" else time_of(text, at, end + 1, epoch=True)
-    return time, None if kind == "access" else _level(text, match.start() + 1, end + 1, at=at)
+    stamp = match.start(kind or 0)
+    time = None if kind == "level" else time_of(text, stamp, end + 1, epoch=True)
+    return time, None if kind == "access" else _level(text, match.start() + 1, end + 1, stamp=stamp)
 
 
-def _level(content: bytes, start: int, end: int, *, at: int) -> str | None:
+def _level(content: bytes, start: int, end: int, *, stamp: int) -> str | None:
     reach = min(end, start + _LEVEL_REACH)
-    for found in _LEVEL.finditer(content, start, reach):
-        if not found.start() or not content[found.start() - 1 : found.start()].isalpha():
-            return found[1].decode()
-    if content[at + 5 : at + 6] == b" " and content[at : at + 1] in _KLOG:
-        return _KLOG[content[at : at + 1]]
+    for word in _LEVEL.finditer(content, start, reach):
+        if not word.start() or not content[word.start() - 1 : word.start()].isalpha():
+            return word[1].decode()
+    if content[stamp + 5 : stamp + 6] == b" " and content[stamp : stamp + 1] in _KLOG:
+        return _KLOG[content[stamp : stamp + 1]]
     quiet = _QUIET_LEVEL.search(content, start, reach)
     return (quiet[1] or quiet[2]).decode(errors="replace").upper() if quiet is not None else None
 
@@ -567,7 +567,7 @@ def _read(content: bytes, language: str | None) -> Records:
     if language == "xml":
         return _read_xml(content)
     if language in _TOP:
-        starts = [found.start() for found in _TOP[language].finditer(b"\n" + content)]
+        starts = [block.start() for block in _TOP[language].finditer(b"\n" + content)]
         return _parted(sorted({0, *(_with_comments(content, start) for start in starts), len(content)}))
     return NO_RECORDS
 
@@ -594,7 +594,7 @@ def _aligned(content: bytes, records: Records) -> Records:
         return records
     starts, ends = records.starts, records.ends
     safe = settle(content, np.stack((starts, ends), axis=1).ravel())  # in order, as a rule
-    kept = (safe[safe.searchsorted(starts)] == starts) & (safe[safe.searchsorted(ends)] == ends)
-    for at in np.flatnonzero(~FILLED[np.frombuffer(content, np.uint8)[starts]]).tolist():
-        kept[at] &= not content[starts[at] : ends[at]].isspace()
-    return records if kept.all() else records.kept(kept)
+    is_safe = (safe[safe.searchsorted(starts)] == starts) & (safe[safe.searchsorted(ends)] == ends)
+    for row in np.flatnonzero(~FILLED[np.frombuffer(content, np.uint8)[starts]]).tolist():
+        is_safe[row] &= not content[starts[row] : ends[row]].isspace()
+    return records if is_safe.all() else records.kept(is_safe)

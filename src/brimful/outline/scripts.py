@@ -47,19 +47,19 @@ def declared_in_script(source: Source) -> list[Found]:
     """Functions, methods, classes, types and the constants that others see."""
     text = b"\n" + source.code
     is_typed = source.language != "javascript"
-    found: list[Found] = []
+    definitions: list[Found] = []
     bodies: list[tuple[int, int]] = []  # of classes and interfaces: their braces
     position = 0
     while (head := _HEAD.search(text, position)) is not None:
-        one = _read(source, head, bodies, is_typed=is_typed)
-        if one is not None:
-            found.append(one)
+        definition = _read(source, head, bodies, is_typed=is_typed)
+        if definition is not None:
+            definitions.append(definition)
         position = max(head.end("head") - 1, head.start() + 1)
-        if one is None and head["method"] is None and head["variable"] is None:
+        if definition is None and head["method"] is None and head["variable"] is None:
             position = max(head.start() + 1, text.find(b"\n", head.start() + 1))
             if position < head.start() + 1:
                 break
-    return found
+    return definitions
 
 
 def _read(source: Source, head: re.Match[bytes], bodies: list[tuple[int, int]], *, is_typed: bool) -> Found | None:
@@ -134,9 +134,9 @@ def _variable(source: Source, head: re.Match[bytes], start: int) -> Found | None
     if value is None:
         return None
     function = _FUNCTION.match(code, value)
-    found = _function(source, start, name, function) if function is not None else None
-    if found is not None:
-        return found
+    function_found = _function(source, start, name, function) if function is not None else None
+    if function_found is not None:
+        return function_found
     if b"const" not in head["head"].split() or (start and code[start - 1] != 10):
         return None
     if not code.startswith(b"export", start) and not (name.isupper() and len(name) > 1):
@@ -148,16 +148,17 @@ def _value_start(code: bytes, pairs: Brackets, position: int) -> int | None:
     """Behind the `=` of a declaration, which may have a type in front."""
     first, stop = position, position + _REACH
     while (sign := _TYPE_SIGN.search(code, position, stop)) is not None:
-        word, at = sign[0], sign.start()
-        if word == b"=" and _angles_open(code, max(first, at - _REACH), at):
+        word, place = sign[0], sign.start()
+        if word == b"=" and _angles_open(code, max(first, place - _REACH), place):
             position = sign.end()
         elif word == b"=":
-            return _behind_blanks(code, at + 1)
+            return _behind_blanks(code, place + 1)
         if word in b"({[":
-            position = pairs.after(at)
+            position = pairs.after(place)
             stop = position + _REACH
         elif word in (b"=>", b",") or (
-            word == b"\n" and (_OPERATOR.search(code, max(at - 16, 0), at) or _OPERATOR_BELOW.match(code, at, at + 200))
+            word == b"\n"
+            and (_OPERATOR.search(code, max(place - 16, 0), place) or _OPERATOR_BELOW.match(code, place, place + 200))
         ):
             position = sign.end()
         else:
@@ -176,10 +177,10 @@ def _function(source: Source, start: int, name: str, value: re.Match[bytes]) -> 
     arrow = _arrow_of(code, pairs, value.start("arrow"))
     if arrow is None:
         return None
-    at = _behind_blanks(code, arrow)
-    if code[at : at + 1] == b"{":
-        return Found(start, name, "function", trimmed(code, 0, at), pairs.after(at))
-    return Found(start, name, "function", arrow, _value_end(code, pairs, at))
+    value_start = _behind_blanks(code, arrow)
+    if code[value_start : value_start + 1] == b"{":
+        return Found(start, name, "function", trimmed(code, 0, value_start), pairs.after(value_start))
+    return Found(start, name, "function", arrow, _value_end(code, pairs, value_start))
 
 
 def _assigned(
@@ -191,20 +192,20 @@ def _assigned(
     if head["target"] in (b"return", b"case", b"default", b"else"):
         return None
     value = _FUNCTION.match(code, head.end("assigned") - 1)
-    found = _function(source, start, name, value) if value is not None else None
-    if found is not None and is_typed and head["assigned"][:1] == b":" and b"=" not in head["assigned"]:
+    definition = _function(source, start, name, value) if value is not None else None
+    if definition is not None and is_typed and head["assigned"][:1] == b":" and b"=" not in head["assigned"]:
         around = source.pairs.around(start)
         if around is None or code[around] != 123 or _directly_in(source.pairs, bodies, start):
             return None
-        if value is not None and value["arrow"] is not None and not _is_entry(code, found.end):
+        if value is not None and value["arrow"] is not None and not _is_entry(code, definition.end):
             return None  # a type, not a value
-    return found
+    return definition
 
 
 def _is_entry(code: bytes, end: int) -> bool:
     """Is this followed by what follows the entry of an object?"""
-    at = _behind_blanks(code, end)
-    return code[at : at + 1] in (b",", b"}") and code[end - 1 : end] != b";"
+    following = _behind_blanks(code, end)
+    return code[following : following + 1] in (b",", b"}") and code[end - 1 : end] != b";"
 
 
 def _arrow_of(code: bytes, pairs: Brackets, position: int) -> int | None:
@@ -246,20 +247,20 @@ def _return_type(code: bytes, pairs: Brackets, position: int, *, until: bytes) -
     is_value = True  # is a type wanted here, so that a brace is part of it?
     position = code.find(b":", position, position + 200) + 1
     while (sign := _TYPE_SIGN.search(code, position, stop)) is not None:
-        word, at = sign[0], sign.start()
-        before = code[position:at].strip()
-        if before:
-            is_value = before[-1:] in b"|&:<,?" or before.endswith((b" is", b"extends", b"keyof"))
+        word, offset = sign[0], sign.start()
+        words = code[position:offset].strip()
+        if words:
+            is_value = words[-1:] in b"|&:<,?" or words.endswith((b" is", b"extends", b"keyof"))
         if word == b"{":
             if not is_value and until == b"{":
-                return at
+                return offset
             if not is_value:
                 return None
-            position, is_value = pairs.after(at), False
+            position, is_value = pairs.after(offset), False
         elif word in b"([":
-            position, is_value = pairs.after(at), False
+            position, is_value = pairs.after(offset), False
         elif word == b"=>":
-            if until == b"=>" and not _is_function_type(code, at, place):
+            if until == b"=>" and not _is_function_type(code, offset, place):
                 return sign.end()
             position, is_value = sign.end(), True
         elif word in (b"\n", b","):
@@ -287,11 +288,11 @@ def _body_of(code: bytes, pairs: Brackets, position: int) -> int | None:
 
 
 def _brace_after(code: bytes, pairs: Brackets, position: int) -> int | None:
-    at = _behind_blanks(code, position)
-    if code[at : at + 1] == b"{":
-        return at
-    if code[at : at + 1] == b":":
-        return _return_type(code, pairs, at, until=b"{")
+    body = _behind_blanks(code, position)
+    if code[body : body + 1] == b"{":
+        return body
+    if code[body : body + 1] == b":":
+        return _return_type(code, pairs, body, until=b"{")
     return None
 
 
@@ -348,23 +349,25 @@ def _value_end(code: bytes, pairs: Brackets, position: int) -> int:
     """Where a value or type ends: at its semicolon, or with a line that nothing goes on from."""
     start, stop = position, min(position + _REACH, len(code))
     while (sign := _VALUE_SIGN.search(code, position, stop)) is not None:
-        word, at = sign[0], sign.start()
+        word, place = sign[0], sign.start()
         if word in b"({[":
-            position = pairs.after(at)
+            position = pairs.after(place)
             stop = min(position + _REACH, len(code))
         elif word == b";":
             return sign.end()
         elif word == b"\n":
-            if not _OPERATOR.search(code, max(at - 16, start), at) and not _OPERATOR_BELOW.match(code, at, at + 400):
-                return max(trimmed(code, 0, at), start)
-            position = at + 1
+            if not _OPERATOR.search(code, max(place - 16, start), place) and not _OPERATOR_BELOW.match(
+                code, place, place + 400
+            ):
+                return max(trimmed(code, 0, place), start)
+            position = place + 1
         elif word == b",":
-            if _angles_open(code, max(start, at - _REACH), at):
-                position = at + 1
+            if _angles_open(code, max(start, place - _REACH), place):
+                position = place + 1
                 continue
-            return at
+            return place
         else:
-            return max(trimmed(code, 0, at), start)
+            return max(trimmed(code, 0, place), start)
     return min(stop, len(code))
 
 

@@ -54,11 +54,11 @@ def time_of(text: bytes, start: int = 0, end: int | None = None, *, epoch: bool 
     """
     stop = len(text) if end is None else end
     for pattern, order in _ORDERS:
-        found = pattern.match(text, start, stop)
-        if found is not None:
-            return _seconds(*found.group(*order))
-    if epoch and (found := _EPOCH.match(text, start, stop)):
-        seconds = int(found[1] or found[2])
+        stamp = pattern.match(text, start, stop)
+        if stamp is not None:
+            return _seconds(*stamp.group(*order))
+    if epoch and (stamp := _EPOCH.match(text, start, stop)):
+        seconds = int(stamp[1] or stamp[2])
         return seconds if seconds <= _EPOCH_LATEST else None
     return None
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 # splintr does not.
 #
 # `(?i:'s|'t|…)` folds case as Unicode does, so that U+017F (long s) is an s; of the other letters of contractions none
-# has a fold beyond ASCII. Behind a word the patterns of o200k and Kimi take the contraction into the word's piece, and
-# what follows is a piece of its own. Only words that hold such an apostrophe are looked at.
+# has a fold beyond ASCII. The patterns of o200k and Kimi take a contraction into the piece of the word before it, and
+# what follows begins a new piece. Only words that hold such an apostrophe are looked at.
 
 _LONG_S = "'\u017f"
 """What is looked for: an apostrophe and a long s."""
@@ -41,11 +41,11 @@ _HAN = re.compile(
     "[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufad9"
     "\U00016fe2\U00016fe3\U00016ff0\U00016ff1\U00020000-\U000323af]"
 )
-_JOINED = " I"  # the one word that has a token together with the apostrophe behind it
+_JOINED = " I"  # the one word that has a token together with the apostrophe after it
 
 
 def _with_long_s(length: Callable[[str], int], *, han_apart: bool) -> Callable[[str], int]:
-    """The same count, with such contractions taken into their words."""
+    """Wrap a count so that contractions with a long s belong to the word before them."""
 
     def count(text: str) -> int:
         if _LONG_S not in text:
@@ -64,25 +64,25 @@ def _with_long_s(length: Callable[[str], int], *, han_apart: bool) -> Callable[[
 
 
 def _count(text: str, length: Callable[[str], int], *, han_apart: bool) -> int:
-    total = start = at = 0
-    while at < len(text):
-        word = _word(text, at, han_apart=han_apart)
+    total = start = position = 0
+    while position < len(text):
+        word = _word(text, position, han_apart=han_apart)
         contraction = _CONTRACTION.match(text, word) if word else None
         if contraction and contraction[0] == _LONG_S:
-            before = length(text[start:at])
-            if text[at - 1 : at].isspace() and not text[at].isspace() and start < at:
-                before = length(f"{text[start:at]}1") - 1  # white space is cut otherwise where nothing follows it
-            total += before + length(text[at:word]) + length(_LONG_S)
-            total -= text[at:word] == _JOINED
+            prefix_tokens = length(text[start:position])
+            if text[position - 1 : position].isspace() and not text[position].isspace() and start < position:
+                prefix_tokens = length(f"{text[start:position]}1") - 1
+            total += prefix_tokens + length(text[position:word]) + length(_LONG_S)
+            total -= text[position:word] == _JOINED
             start = contraction.end()
-        at = (contraction.end() if contraction else word) or _other(text, at, han_apart=han_apart)
+        position = (contraction.end() if contraction else word) or _other(text, position, han_apart=han_apart)
     return total + (length(text[start:]) if start < len(text) else 0)
 
 
-def _word(text: str, at: int, *, han_apart: bool) -> int:
-    """Where the word ends that begins here, one character of something else before it included; 0 if there is none."""
-    has_prefix = text[at] not in "\r\n" and category(text[at])[0] not in "LN"
-    starts = [at + 1, at] if has_prefix else [at]
+def _word(text: str, position: int, *, han_apart: bool) -> int:
+    """The end of the word at `position`, which may begin with one other character; 0 if there is none."""
+    has_prefix = text[position] not in "\r\n" and category(text[position])[0] not in "LN"
+    starts = [position + 1, position] if has_prefix else [position]
     for least_lower in (True, False):
         for start in starts:
             if end := _run(text, start, han_apart=han_apart, least_lower=least_lower):
@@ -105,18 +105,18 @@ def _run(text: str, start: int, *, han_apart: bool, least_lower: bool) -> int:
     return end if upper > start else 0
 
 
-def _other(text: str, at: int, *, han_apart: bool) -> int:
-    """Where ends what is no word: a run of Han, up to three digits, punctuation, white space."""
-    end = at
-    if han_apart and _HAN.match(text[at]):
+def _other(text: str, position: int, *, han_apart: bool) -> int:
+    """The end of a piece that is no word: a run of Han, up to three digits, punctuation or white space."""
+    end = position
+    if han_apart and _HAN.match(text[position]):
         while end < len(text) and _HAN.match(text[end]):
             end += 1
         return end
-    if _class(text[at], han_apart) == "number":
-        while end < min(len(text), at + 3) and _class(text[end], han_apart) == "number":
+    if _class(text[position], han_apart) == "number":
+        while end < min(len(text), position + 3) and _class(text[end], han_apart) == "number":
             end += 1
         return end
-    end += text[at] == " " and at + 1 < len(text) and _is_sign(text[at + 1])
+    end += text[position] == " " and position + 1 < len(text) and _is_sign(text[position + 1])
     if _is_sign(text[end]):
         while end < len(text) and _is_sign(text[end]):
             end += 1
@@ -126,9 +126,9 @@ def _other(text: str, at: int, *, han_apart: bool) -> int:
         return end
     while end < len(text) and text[end].isspace():
         end += 1
-    if newline := max(text.rfind("\n", at, end), text.rfind("\r", at, end)) + 1:
+    if newline := max(text.rfind("\n", position, end), text.rfind("\r", position, end)) + 1:
         return newline
-    return end if end in (len(text), at + 1) else end - 1
+    return end if end in (len(text), position + 1) else end - 1
 
 
 def _is_sign(character: str) -> bool:
@@ -157,7 +157,7 @@ _REMEMBERED = 65_536  # short texts whose count is kept
 _REMEMBERED_CHARACTERS = 1 << 21  # of all of them together
 _SHORT = 4_096  # characters of a short text
 
-# These put a space before the text, so a text behind a joint is counted behind a letter instead.
+# These put a space before the text, so a text that follows a joint is counted after a letter instead.
 _SPACE_FIRST = frozenset({"llama2", "codellama", "mistral_v1", "mistral_v2"})
 # These have no pre-tokeniser and take ten times as long over a text as over its words.
 _WORD_BY_WORD = _SPACE_FIRST | {"gemma2", "gemma3", "gemma4"}
@@ -191,7 +191,7 @@ class BpeCounter:
         self._word_by_word = vocabulary in _WORD_BY_WORD
         self._memory = _Memory(self._tokens_of_word if self._word_by_word else self.run)
         self._measured: tuple[str, _BpeMeasure | None] = ("", None)  # the last one
-        # What `run` says, remembered if the text is short.
+        # The count of `run`, cached for short texts.
         self.short_run: Callable[[str], int] = self.run if self._word_by_word else self._memory.__getitem__
 
     def __repr__(self) -> str:
@@ -206,20 +206,20 @@ class BpeCounter:
         try:
             if not self._word_by_word:  # where it stands makes no difference then
                 return self._memory[text]
-            first, *others = words(text)
-            return self._length(first) + sum(map(self._memory.__getitem__, others))
+            first, *remaining = words(text)
+            return self._length(first) + sum(map(self._memory.__getitem__, remaining))
         except UnicodeEncodeError:
             fitting.utf8(text)  # says where, as a DocumentError
             raise
 
     def run(self, text: str) -> int:
-        """The tokens that a text adds where it stands behind a joint."""
+        """The tokens that a text adds after a joint."""
         if self._word_by_word:
             return sum(map(self._memory.__getitem__, words(text)))
         return self._length(text) if len(text) <= _AT_ONCE else sum(map(self._length, _parts(text)))
 
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
-        """The text if it fits, else its longest prefix with the marker behind it that does."""
+        """The text if it fits, else its longest prefix that fits with the marker appended."""
         text = fitting.surely_too_long(self, text, max_tokens)
         return fitting.truncate(self, text, max_tokens, marker=marker)
 
@@ -229,8 +229,8 @@ class BpeCounter:
 
     def measure(self, text: str) -> _BpeMeasure:
         """The text's ends up to their nearest joints, and the tokens between."""
-        before, measure = self._measured
-        if text is before and measure is not None:  # who asks for a bound first asks for all of it then
+        previous, measure = self._measured
+        if text is previous and measure is not None:  # who asks for a bound first asks for all of it then
             return measure
         if not text.isascii():
             fitting.utf8(text)  # says where it can't be counted
@@ -328,7 +328,7 @@ class _BpeMeasure:
 
     @property
     def inner(self) -> int:
-        """The tokens between its joints, which are the same wherever the text stands."""
+        """The tokens between the first and last joint, which no surrounding text changes."""
         return self._inner
 
     @property
@@ -338,31 +338,31 @@ class _BpeMeasure:
             self._tokens = self._count()
         return self._tokens
 
-    def __add__(self, other: _BpeMeasure) -> _BpeMeasure:
-        if type(other) is not _BpeMeasure or other._counter is not self._counter:
+    def __add__(self, following: _BpeMeasure) -> _BpeMeasure:
+        if type(following) is not _BpeMeasure or following._counter is not self._counter:
             return NotImplemented
-        counter, tail = self._counter, other._tail
+        counter, tail = self._counter, following._tail
         if self._tail is not None and tail is not None:  # most have joints
-            inner = self._inner + counter.short_run(self._tail + other._head) + other._inner
+            inner = self._inner + counter.short_run(self._tail + following._head) + following._inner
             return _BpeMeasure(counter, self._head, inner, tail)
-        if not other._head:
+        if not following._head:
             return self
         if not self._head:
-            return other
-        inner = self._inner + other._inner
+            return following
+        inner = self._inner + following._inner
         # Neither a head nor a tail has a joint inside: where they meet is the only place for one.
         if self._tail is None:
-            if not is_joint(self._head[-1] + other._head[0]):
-                return _BpeMeasure(counter, self._head + other._head, inner, tail)
+            if not is_joint(self._head[-1] + following._head[0]):
+                return _BpeMeasure(counter, self._head + following._head, inner, tail)
             if tail is None:
-                return _BpeMeasure(counter, self._head, inner, other._head)
-            return _BpeMeasure(counter, self._head, inner + counter.short_run(other._head), tail)
-        if is_joint(self._tail[-1] + other._head[0]):
-            return _BpeMeasure(counter, self._head, inner + counter.short_run(self._tail), other._head)
-        return _BpeMeasure(counter, self._head, inner, self._tail + other._head)
+                return _BpeMeasure(counter, self._head, inner, following._head)
+            return _BpeMeasure(counter, self._head, inner + counter.short_run(following._head), tail)
+        if is_joint(self._tail[-1] + following._head[0]):
+            return _BpeMeasure(counter, self._head, inner + counter.short_run(self._tail), following._head)
+        return _BpeMeasure(counter, self._head, inner, self._tail + following._head)
 
     def _count(self) -> int:
-        # A head stands at the text's start, so it is counted as a text of its own.
+        # A head begins the text, so it is counted as a separate text.
         tokens = self._counter.count(self._head) + self._inner
         return tokens + self._counter.short_run(self._tail) if self._tail else tokens
 
@@ -451,13 +451,13 @@ class _Memory(dict[str, int]):
 def tokenizer_of(vocabulary: str) -> AnyTokenizer:
     """The tokenizer of a vocabulary, loaded once: it takes a tenth of a second, and its first text as much again."""
     try:
-        found: AnyTokenizer = _splintr(vocabulary).Tokenizer.from_pretrained(vocabulary)
+        tokenizer: AnyTokenizer = _splintr(vocabulary).Tokenizer.from_pretrained(vocabulary)
     except ValueError as error:
         raise MissingPartError(
             f"the installed splintr-rs has no vocabulary {vocabulary!r}; "
             f"run: {install(package='splintr-rs>=0.22,<0.23')}"
         ) from error
-    return found
+    return tokenizer
 
 
 def _splintr(vocabulary: str) -> ModuleType:
@@ -474,8 +474,8 @@ def _splintr(vocabulary: str) -> ModuleType:
 def _version_of_splintr(vocabulary: str) -> str:
     """Its version, by the folder that was installed with it: to load it for that takes longer than to count."""
     spec = find_spec("splintr")
-    beside = Path(spec.origin).parent.parent if spec is not None and spec.origin else None
-    names = [found.name for found in beside.glob("splintr_rs-*.dist-info")] if beside is not None else []
+    parent = Path(spec.origin).parent.parent if spec is not None and spec.origin else None
+    names = [folder.name for folder in parent.glob("splintr_rs-*.dist-info")] if parent is not None else []
     if len(names) == 1:
         return names[0].removeprefix("splintr_rs-").removesuffix(".dist-info")
     return str(_splintr(vocabulary).__version__)
@@ -503,11 +503,11 @@ def lowest_token(vocabulary: str, texts: Sequence[str]) -> int | None:
     (156462, None)
     """
     table = table_of(vocabulary)
-    found = table.single([text.encode() for text in texts]) if table is not None else None
-    if found is None:
+    numbers = table.single([text.encode() for text in texts]) if table is not None else None
+    if numbers is None:
         encoded = [tokenizer_of(vocabulary).encode_ordinary(text) for text in texts]
-        found = [tokens[0] for tokens in encoded if len(tokens) == 1]
-    return min(found, default=None)
+        numbers = [tokens[0] for tokens in encoded if len(tokens) == 1]
+    return min(numbers, default=None)
 
 
 def _load(vocabulary: str) -> Callable[[str], int]:

@@ -19,7 +19,7 @@ from brimful.text import token_tables
 
 # ---- characters: What kind of character is this, and how is it written in a term?
 #
-# Every character has one class and one folded form: compatibility and case folding of each by itself (`Ｆ` and
+# Every character has one class and one folded form: compatibility and case folding of each alone (`Ｆ` and
 # `F` are `f`, `ß` is `ss`, `ﬁ` is `fi`, `①` and `٣` are `1` and `3`). What they are comes from Python's `unicodedata`,
 # in less than 0.1 s when a process first needs it; the next one reads it from a file (`token_tables`).
 
@@ -87,7 +87,7 @@ _ASCII_FOLDED = bytes(range(256)).lower()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """What Unicode says about every code point, as far as terms go."""
+    """Unicode's properties of every code point, as far as terms need them."""
 
     classes: NDArray[np.uint8]  # by code point
     shifts: NDArray[np.uint32]  # by code point: how far away is what it is folded to, or the first of several
@@ -99,7 +99,7 @@ class Tables:
 
 
 class _Properties(NamedTuple):
-    """The same in few bytes, as it is written down."""
+    """The properties of `Tables` run-length encoded, for a file."""
 
     ends: NDArray[np.uint32]  # of runs of code points of one class
     kinds: NDArray[np.uint8]  # the class of each
@@ -119,34 +119,34 @@ def _tables_of_unicode() -> Tables:
     """The tables, made once for a process, of what was found out once for this Unicode."""
     place = token_tables.folder()
     if place is None:
-        return _laid_out(_found_out())
+        return _expand_properties(_read_properties())
     path = place / f"characters-{VERSIONS['terms']}-{unicodedata.unidata_version}.table"
     try:
-        return _laid_out(_Properties(*token_tables.read_arrays(path, _TYPES, magic=_MAGIC)))
+        return _expand_properties(_Properties(*token_tables.read_arrays(path, _TYPES, magic=_MAGIC)))
     except (OSError, ValueError, IndexError, struct.error):
-        known = _found_out()
-        token_tables.write_arrays(path, known, _TYPES, magic=_MAGIC)
-        return _laid_out(known)
+        properties = _read_properties()
+        token_tables.write_arrays(path, properties, _TYPES, magic=_MAGIC)
+        return _expand_properties(properties)
 
 
-def _laid_out(known: _Properties) -> Tables:
-    """What is known of some code points as tables of all."""
+def _expand_properties(properties: _Properties) -> Tables:
+    """Expand run-length encoded properties into tables by code point."""
     size = sys.maxunicode + 1
-    ends = known.ends.astype(np.int64)
-    classes = np.repeat(known.kinds, ends - np.append(0, ends[:-1]))
+    ends = properties.ends.astype(np.int64)
+    classes = np.repeat(properties.kinds, ends - np.append(0, ends[:-1]))
     shifts, longer = np.zeros(size, np.uint32), np.zeros(size, np.uint16)
-    shifts[known.folded] = known.forms - known.folded
-    longer[known.long] = np.arange(1, len(known.long) + 1)
+    shifts[properties.folded] = properties.forms - properties.folded
+    longer[properties.long] = np.arange(1, len(properties.long) + 1)
     followers = (classes == MARK) | (classes == _IGNORED)
-    followers[(known.pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)] = True
-    tails = known.tails.reshape(len(known.long) + 1, -1)
-    if len(classes) != size or len(known.pairs) != len(known.composed):
+    followers[(properties.pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)] = True
+    tails = properties.tails.reshape(len(properties.long) + 1, -1)
+    if len(classes) != size or len(properties.pairs) != len(properties.composed):
         raise ValueError("every code point needs a class, and every pair what it becomes")
-    return Tables(classes, shifts, longer, tails, followers, known.pairs, known.composed)
+    return Tables(classes, shifts, longer, tails, followers, properties.pairs, properties.composed)
 
 
-def _found_out() -> _Properties:
-    """What `unicodedata` says of every code point."""
+def _read_properties() -> _Properties:
+    """Read the properties of every code point from `unicodedata`."""
     size = sys.maxunicode + 1
     classes = np.zeros(size, np.uint8)
     folds = np.arange(size, dtype=np.uint32)
@@ -216,7 +216,7 @@ def _kind_and_form(char: str) -> tuple[int, str]:
         form = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", char).casefold())
     if form == char:
         return kind, char
-    kinds = {_kind(each) for each in form} - {MARK}
+    kinds = {_kind(letter) for letter in form} - {MARK}
     if len(kinds) != 1 or (folded := kinds.pop()) not in _WORD:
         return kind, char
     return (UPPER if kind == UPPER else folded), form
@@ -247,7 +247,7 @@ def _script(code: int) -> int:
 
 
 def _compositions() -> Iterator[tuple[int, int]]:
-    """Every pair of code points that one stands for, and that one (Unicode's NFC, and halfwidth kana)."""
+    """Every pair of code points that composes into one, and that one (Unicode's NFC, and halfwidth kana)."""
     for code in _codes_to_ask():
         char = chr(code)
         parts = unicodedata.decomposition(char).split()
@@ -260,24 +260,24 @@ def _compositions() -> Iterator[tuple[int, int]]:
                 yield code << 32 | mark, ord(joined)
     yield ord("i") << 32 | 0x0307, ord("i")
     for syllable in range(_FIRST_SYLLABLE, _FIRST_SYLLABLE + _HANGUL_LEADS * _HANGUL_VOWELS * _HANGUL_TAILS):
-        rest, tail = divmod(syllable - _FIRST_SYLLABLE, _HANGUL_TAILS)
+        untailed, tail = divmod(syllable - _FIRST_SYLLABLE, _HANGUL_TAILS)
         if tail:
             yield syllable - tail << 32 | (0x11A7 + tail), syllable
         else:
-            lead, vowel = divmod(rest, _HANGUL_VOWELS)
+            lead, vowel = divmod(untailed, _HANGUL_VOWELS)
             yield (0x1100 + lead) << 32 | (0x1161 + vowel), syllable
 
 
 # ---- folding: How is a text written so that equal words are equal bytes?
 #
 # A text is taken for ASCII with exceptions: ASCII costs two table look-ups in C, and only the exceptions are decoded.
-# A letter and the marks right behind it become the one code point that stands for them (NFC), then each character
+# A letter and the marks right after it become one composed code point (NFC), then each character
 # takes its folded form. Every byte of the result knows where it came from.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Folded:
-    """A text as it stands in terms: UTF-8 bytes, the class of the character each belongs to, and where it was."""
+    """A folded text: UTF-8 bytes, the class of the character each byte belongs to, and its offset in the content."""
 
     text: NDArray[np.uint8]
     classes: NDArray[np.uint8]
@@ -317,19 +317,19 @@ def _fold_exceptions(raw: NDArray[np.uint8], text: NDArray[np.uint8], classes: N
         places, codes = _with_bases(raw, places, codes)
         edited[places] = True
     widths = _utf8_widths(codes)
-    kept = _compose(places, widths, codes) if tables.followers[codes].any() else np.ones(len(codes), np.bool_)
-    kinds = _settle_marks(places, widths, tables.classes[codes], kept)
-    kept &= kinds != _IGNORED
-    forms, form_kinds, form_of = _expand(codes, kinds, kept)
+    staying = _compose(places, widths, codes) if tables.followers[codes].any() else np.ones(len(codes), np.bool_)
+    kinds = _settle_marks(places, widths, tables.classes[codes], staying)
+    staying &= kinds != _IGNORED
+    forms, form_kinds, form_of = _expand(codes, kinds, staying)
 
     form_widths = _utf8_widths(forms)
     new_widths = np.bincount(form_of, weights=form_widths, minlength=len(codes)).astype(np.int64)
     origins: NDArray[np.int64] | None = None
     if not np.array_equal(new_widths, widths):
-        taken = _taken(len(raw), places, widths, new_widths)
-        text, classes, edited = text[taken], classes[taken], edited[taken]
-        taken[edited] = np.repeat(places, new_widths)
-        origins = np.append(taken, len(raw))
+        sources = _taken(len(raw), places, widths, new_widths)
+        text, classes, edited = text[sources], classes[sources], edited[sources]
+        sources[edited] = np.repeat(places, new_widths)
+        origins = np.append(sources, len(raw))
     text[edited] = np.frombuffer(forms.astype("<u4").tobytes().decode("utf-32-le").encode(), np.uint8)
     classes[edited] = np.repeat(form_kinds, form_widths)
     return Folded(text, classes, origins)
@@ -339,13 +339,13 @@ def _taken(
     size: int, places: NDArray[np.int64], widths: NDArray[np.int64], new_widths: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Which byte each byte of the new text takes the place of: bytes too many go, bytes too few stand twice."""
-    kept = np.ones(size, np.bool_)
+    staying = np.ones(size, np.bool_)
     for step in range(4):
-        kept[places[(new_widths <= step) & (step < widths)] + step] = False
-    taken = np.flatnonzero(kept)
+        staying[places[(new_widths <= step) & (step < widths)] + step] = False
+    sources = np.flatnonzero(staying)
     grown = np.flatnonzero(new_widths > widths)
     doubles = np.repeat((places + widths - 1)[grown], (new_widths - widths)[grown])
-    return np.insert(taken, np.searchsorted(taken, doubles), doubles) if len(doubles) else taken
+    return np.insert(sources, np.searchsorted(sources, doubles), doubles) if len(doubles) else sources
 
 
 def _utf8_widths(codes: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -368,74 +368,74 @@ def _with_bases(
     raw: NDArray[np.uint8], places: NDArray[np.int64], codes: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """Add the ASCII characters that a mark follows to the characters that are treated one by one."""
-    before = places[_tables_of_unicode().followers[codes]] - 1
-    before = before[before >= 0]
-    bases = before[raw[before] < 0x80]
+    neighbours = places[_tables_of_unicode().followers[codes]] - 1
+    neighbours = neighbours[neighbours >= 0]
+    bases = neighbours[raw[neighbours] < 0x80]
     joined = np.concatenate([places, bases])
     order = np.argsort(joined, kind="stable")
     return joined[order], np.concatenate([codes, raw[bases].astype(np.uint32)])[order]
 
 
 def _compose(places: NDArray[np.int64], widths: NDArray[np.int64], codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Join letters and the marks right behind them where one code point stands for both; say which stay.
+    """Compose letters with the marks right after them where Unicode has one code point; return which stay.
 
     Each round joins one mark to a letter, so a letter with three marks takes three rounds.
     """
     tables = _tables_of_unicode()
-    kept = np.ones(len(codes), np.bool_)
+    staying = np.ones(len(codes), np.bool_)
     touching = np.zeros(len(codes), np.bool_)
     touching[1:] = places[:-1] + widths[:-1] == places[1:]
-    before = np.arange(len(codes)) - 1
+    predecessor = np.arange(len(codes)) - 1
     candidates = np.flatnonzero(tables.followers[codes] & touching)
     while len(candidates):
-        wanted = codes[before[candidates]].astype(np.uint64) << np.uint64(32) | codes[candidates]
-        found = np.minimum(np.searchsorted(tables.pairs, wanted), len(tables.pairs) - 1)
-        joins = tables.pairs[found] == wanted
-        joins[1:] &= ~(joins[:-1] & (before[candidates[1:]] == candidates[:-1]))
+        wanted = codes[predecessor[candidates]].astype(np.uint64) << np.uint64(32) | codes[candidates]
+        rows = np.minimum(np.searchsorted(tables.pairs, wanted), len(tables.pairs) - 1)
+        joins = tables.pairs[rows] == wanted
+        joins[1:] &= ~(joins[:-1] & (predecessor[candidates[1:]] == candidates[:-1]))
         joined = candidates[joins]
         if not len(joined):
             break
-        codes[before[joined]] = tables.composed[found[joins]]
-        kept[joined] = False
-        # Whatever stood behind a mark that is gone now stands behind its letter.
+        codes[predecessor[joined]] = tables.composed[rows[joins]]
+        staying[joined] = False
+        # What followed a composed mark now follows its letter.
         following = joined[joined + 1 < len(codes)] + 1
-        before[following] = before[following - 1]
-        candidates = candidates[kept[candidates]]
-    return kept
+        predecessor[following] = predecessor[following - 1]
+        candidates = candidates[staying[candidates]]
+    return staying
 
 
 def _settle_marks(
-    places: NDArray[np.int64], widths: NDArray[np.int64], kinds: NDArray[np.uint8], kept: NDArray[np.bool_]
+    places: NDArray[np.int64], widths: NDArray[np.int64], kinds: NDArray[np.uint8], staying: NDArray[np.bool_]
 ) -> NDArray[np.uint8]:
     """Give each mark the class of the character it stands on; a mark that stands on nothing separates.
 
     On a capital it counts as a small letter, since the capital ends before it.
     """
     # A mark composed away or an ignored character between the two changes nothing.
-    passed = (kinds == MARK) | (kinds == _IGNORED) | ~kept
-    if not (passed & (kinds == MARK) & kept).any():
+    passed = (kinds == MARK) | (kinds == _IGNORED) | ~staying
+    if not (passed & (kinds == MARK) & staying).any():
         return kinds
     here = np.arange(len(kinds))
     base = np.maximum.accumulate(np.where(passed, -1, here))
     broken = np.ones(len(kinds), np.bool_)
     broken[1:] = places[:-1] + widths[:-1] != places[1:]
     last_break = np.maximum.accumulate(np.where(broken, here, 0))
-    stands = (base >= last_break) & (base >= 0)
-    inherited = np.where(stands, kinds[base], _SEPARATOR).astype(np.uint8)
+    has_base = (base >= last_break) & (base >= 0)
+    inherited = np.where(has_base, kinds[base], _SEPARATOR).astype(np.uint8)
     inherited[inherited > _HANGUL] = _SEPARATOR
     inherited[inherited == UPPER] = LOWER
-    return np.where((kinds == MARK) & kept, inherited, kinds)
+    return np.where((kinds == MARK) & staying, inherited, kinds)
 
 
 def _expand(
-    codes: NDArray[np.uint32], kinds: NDArray[np.uint8], kept: NDArray[np.bool_]
+    codes: NDArray[np.uint32], kinds: NDArray[np.uint8], staying: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.int64]]:
     """The folded code points, their classes, and which character each is from."""
     tables = _tables_of_unicode()
-    rows = np.where(kept, tables.longer[codes], 0)
-    if not rows.any() and kept.all():
+    rows = np.where(staying, tables.longer[codes], 0)
+    if not rows.any() and staying.all():
         return codes + tables.shifts[codes], kinds, np.arange(len(codes))
-    counts = kept + np.count_nonzero(tables.tails, axis=1)[rows]
+    counts = staying + np.count_nonzero(tables.tails, axis=1)[rows]
     form_of = np.repeat(np.arange(len(codes)), counts)
     nth = np.arange(len(form_of)) - (np.cumsum(counts) - counts)[form_of]
     forms = np.where(

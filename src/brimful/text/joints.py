@@ -35,14 +35,14 @@ LETTER = (
 )
 AFTER_LETTER = r"\n0-9,.;:!?)\]}\"、。，；：！？」）"
 BEFORE_SPACE = r"[^\s\u2581>]"
-# What a joint stands behind, and all up to the last such place.
+# The character before a joint, and all text up to the last one.
 _JOINT = re.compile(rf"{BEFORE_SPACE}(?= )|(?!h[0-9])[{LETTER}](?=[{AFTER_LETTER}])")
 _LAST = re.compile(rf"(?s:.*)(?:{_JOINT.pattern})")
 _WORD = re.compile(r" *[^ ]*(?:(?<=[\s\u2581>]) +[^ ]*)*")
 
 
 def next_joint(text: str, position: int = 0) -> int:
-    """Where the first joint is, at least one character behind `position`; 0 if there is none.
+    """The offset of the first joint, at least one character after `position`; 0 if there is none.
 
     >>> next_joint("to the brim"), next_joint("brimful")
     (2, 0)
@@ -52,7 +52,7 @@ def next_joint(text: str, position: int = 0) -> int:
 
 
 def last_joint(text: str) -> int:
-    """Where the last joint is; 0 if there is none.
+    """The offset of the last joint; 0 if there is none.
 
     >>> last_joint("to the brim")
     6
@@ -123,14 +123,14 @@ def truncate(counter: TokenCounter, text: str, max_tokens: int, *, marker: str) 
         return raw[:limit].decode()
     # The last characters are tried one by one, since a token may reach from the text into the marker.
     sure = min(limit, prepared.fit(0, max_tokens - marker_tokens))
-    kept = raw[: back_to_code_point(raw, max(sure - _LOOSE, 0))].decode().rstrip()
-    measured = counter.measure(kept)
-    loose = raw[:limit].decode()[len(kept) :]
+    prefix = raw[: back_to_code_point(raw, max(sure - _LOOSE, 0))].decode().rstrip()
+    measured = counter.measure(prefix)
+    loose = raw[:limit].decode()[len(prefix) :]
     for end in range(len(loose), -1, -1):
         ending = loose[:end].rstrip() + marker
         if (measured + counter.measure(ending)).tokens <= max_tokens:
-            return kept + ending
-    return truncate(counter, kept, max_tokens, marker=marker)
+            return prefix + ending
+    return truncate(counter, prefix, max_tokens, marker=marker)
 
 
 def surely_too_long(counter: TokenCounter, text: str, max_tokens: int) -> str:

@@ -33,9 +33,9 @@ class Span:
         """The bytes between this span and a later one; empty when they touch or overlap (085b §3)."""
         return Span(self.end, max(self.end, later.start))
 
-    def shared(self, other: Span) -> int:
+    def shared(self, second: Span) -> int:
         """How many bytes both spans hold."""
-        return max(0, min(self.end, other.end) - max(self.start, other.start))
+        return max(0, min(self.end, second.end) - max(self.start, second.start))
 
 
 def check_span(start: object, end: object, *, length: int | None = None, where: str = "") -> None:

@@ -1,6 +1,6 @@
 """Which words are forms of one word?
 
-Those with the same stem. Stems are made for a vocabulary, not for each occurrence: Snowball's stemmer for
+Words that share a stem. Stems are computed for a vocabulary, not for each occurrence: Snowball's stemmer for
 the language, then accents removed, so that `cafe` and `café`, `uber` and `über` meet although both are kept as
 terms.
 """
@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 from brimful.errors import MissingPartError, choose, install
@@ -65,10 +67,13 @@ STOP_WORDS: Final = {
 
 @cache
 def telling_words() -> dict[str, tuple[bytes, ...]]:
-    """Little words by which languages are told apart: of each some that no other has."""
-    words = {language: set(STOP_WORDS[language].encode().split()) for language in SNOWBALL}
-    others = {language: set().union(*(own for name, own in words.items() if name != language)) for language in words}
-    return {language: tuple(sorted(own - others[language])[:16]) for language, own in words.items()}
+    """Up to 16 stop words of each language that no other language has, for detecting it."""
+    stop_words = {language: set(STOP_WORDS[language].encode().split()) for language in SNOWBALL}
+    languages_with = Counter(chain.from_iterable(stop_words.values()))
+    return {
+        language: tuple(sorted(word for word in words if languages_with[word] == 1)[:16])
+        for language, words in stop_words.items()
+    }
 
 
 _own = threading.local()  # a stemmer serves one thread at a time
@@ -94,28 +99,28 @@ def stems_of(names: Sequence[bytes], language: str) -> list[bytes]:
 
 
 def stems_by_language(names: Sequence[bytes], languages: Iterable[str]) -> dict[str, list[bytes]]:
-    """The same in each of some languages, in their order."""
-    plain, other = [], []  # most words are plain letters, of which a stem needs no more care
-    for at, name in enumerate(names):
+    """The stems of each term in each of several languages."""
+    plain, irregular = [], []  # most words are plain letters, of which a stem needs no more care
+    for row, name in enumerate(names):
         if name.isalpha() and name.islower():
-            plain += [at] if len(name) >= _LEAST_LETTERS else []
+            plain += [row] if len(name) >= _LEAST_LETTERS else []
         elif len(word := name.decode("utf-8", "replace")) >= _LEAST_LETTERS and _STEMMABLE.fullmatch(word):
-            other.append((at, word))
-    letters = [names[at] for at in plain]
-    found: dict[str, list[bytes]] = {}
+            irregular.append((row, word))
+    letters = [names[row] for row in plain]
+    stems_of_language: dict[str, list[bytes]] = {}
     for language in languages:
         if language not in LANGUAGES:
             choose(language, LANGUAGES, what="language")
-        stems = found[language] = list(names)
-        stemmed = [word for _, word in other]
+        stems = stems_of_language[language] = list(names)
+        stemmed = [word for _, word in irregular]
         if language != NO_LANGUAGE:
             stem = _stemmer(language)
             stemmed = stem(stemmed)
-            for at, own in zip(plain, stem(letters), strict=True):
-                stems[at] = own if own.isascii() else _plain(own.decode()).encode()
-        for (at, _), word in zip(other, stemmed, strict=True):
-            stems[at] = _plain(word).encode()
-    return found
+            for row, stemmed_name in zip(plain, stem(letters), strict=True):
+                stems[row] = stemmed_name if stemmed_name.isascii() else _plain(stemmed_name.decode()).encode()
+        for (row, _), word in zip(irregular, stemmed, strict=True):
+            stems[row] = _plain(word).encode()
+    return stems_of_language
 
 
 def _plain(word: str) -> str:
@@ -134,7 +139,7 @@ def _stemmer(language: str) -> Callable[[list[Any]], list[Any]]:
         ) from error
     if not hasattr(_own, language):
         stemmer = Stemmer.Stemmer(SNOWBALL[language])
-        stemmer.maxCacheSize = 0  # to look a word up takes three times as long as to stem it
+        stemmer.maxCacheSize = 0  # a look-up takes three times as long as stemming
         setattr(_own, language, stemmer)
     stemmer = getattr(_own, language)
     return lambda words: list(stemmer.stemWords(words))

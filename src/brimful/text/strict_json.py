@@ -38,7 +38,7 @@ def nesting_of(body: bytes) -> int:
 
 
 def strict_json(body: bytes, *, nesting: int = NESTING) -> object:
-    """What a text says, or a StrictJsonError where it is not JSON or can be read in more ways than one.
+    """Parse JSON; a StrictJsonError where it is malformed or can be read in more ways than one.
 
     >>> strict_json(b'{"a": [1]}')
     {'a': [1]}
@@ -51,7 +51,7 @@ def strict_json(body: bytes, *, nesting: int = NESTING) -> object:
     if deepest > nesting:
         _refuse(f"it is nested {deepest} deep; {nesting} is the limit")
     try:
-        found: object = json.loads(
+        value: object = json.loads(
             body, object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_whole, parse_float=_finite
         )
     except StrictJsonError:
@@ -59,8 +59,8 @@ def strict_json(body: bytes, *, nesting: int = NESTING) -> object:
     except (ValueError, RecursionError) as error:
         _refuse(f"{error}; send one JSON object")
     if _SURROGATE.search(body):
-        _no_surrogates(found)
-    return found
+        _no_surrogates(value)
+    return value
 
 
 def whole_characters(text: str) -> str:
@@ -81,12 +81,12 @@ def _is_broken(text: str) -> bool:
 
 
 def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
+    members: dict[str, object] = {}
     for name, value in pairs:
-        if name in found:
+        if name in members:
             _refuse(f"the key {name[:60]!r} stands there twice; send it once")
-        found[name] = value
-    return found
+        members[name] = value
+    return members
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -106,8 +106,8 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _no_surrogates(found: object) -> None:
-    if _is_broken(json.dumps(found, ensure_ascii=False)):
+def _no_surrogates(value: object) -> None:
+    if _is_broken(json.dumps(value, ensure_ascii=False)):
         _refuse("a text has half of a surrogate pair; send whole characters")
 
 

@@ -39,11 +39,11 @@ from brimful.text.characters import (
 #
 # A clump is a run of letters, digits, underscores and everything beyond ASCII, with the signs inside that may hold a
 # word together (`don't`, `1,000`, `c++`). Its terms depend on its own bytes alone, so the rules of words and
-# `characters`, which take many steps, are asked about each different clump, and the answer holds for all its copies.
+# `characters`, which take many steps, are applied to each different clump, and the result holds for all its copies.
 # A sign too many in a clump does no harm, one too few would: where a sign may count, it is taken in.
 
 # What a byte is (terms.c reads it): part of a clump, of a number or of a word perhaps, plain ASCII; or a sign between
-# numbers (the bit of a number, shifted), a sign inside a word (the bit of a word, shifted), or one behind a word.
+# numbers (the bit of a number, shifted), a sign inside a word (the bit of a word, shifted), or one that ends a word.
 _CLUMP, _NUMBER, _WORD, _HASH, _ASCII, _BEHIND = 1, 2, 4, 32, 64, 128
 _SHIFT = 2
 _BY_CLASS = {
@@ -64,7 +64,7 @@ _FLAGS = bytes(
 
 
 def clumps_of(padded: bytes, *, multiplier: int | None = None) -> Clumps:
-    """Find the clumps of a text that has room behind it; of what they are hashed with only the time depends.
+    """Find the clumps of a text padded with ROOM; the hash multiplier changes only the time.
 
     >>> text = b"She didn't like 'C++', v1.5 (or c), she didn't." + kernels.ROOM
     >>> clumps = clumps_of(text)
@@ -108,11 +108,11 @@ class Names(Sequence[bytes]):
     __slots__ = ("bounds", "lines")
 
     def __init__(self, lines: bytes, bounds: Places) -> None:
-        self.lines, self.bounds = lines, bounds  # a newline behind each; where each begins, and the end
+        self.lines, self.bounds = lines, bounds  # newline-terminated names; the start of each, and the end
 
     @classmethod
     def of(cls, names: Sequence[bytes]) -> Names:
-        """The same names as one text, unless they are that already."""
+        """Join names into one text; returns `Names` unchanged."""
         if isinstance(names, Names):
             return names
         ends = np.cumsum(np.fromiter(map(len, names), np.int32, len(names)) + 1, dtype=np.int32)
@@ -120,21 +120,21 @@ class Names(Sequence[bytes]):
 
     @classmethod
     def of_lines(cls, lines: bytes) -> Names:
-        """The lines of a text that has a newline behind the last one."""
+        """The lines of a text that ends with a newline."""
         ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == _NEWLINE) + 1
         return cls(lines, np.concatenate((np.zeros(1, np.int32), ends), dtype=np.int32))
 
     @classmethod
-    def together(cls, some: Sequence[Names]) -> Names:
-        """Those of several, one after the other."""
-        if len(some) == 1:
-            return some[0]
-        before = np.cumsum([0, *(len(each.lines) for each in some)], dtype=np.int32).tolist()
-        bounds = [each.bounds[1:] + shift for each, shift in zip(some, before, strict=False)]
-        return cls(b"".join([each.lines for each in some]), np.concatenate((np.zeros(1, np.int32), *bounds)))
+    def together(cls, parts: Sequence[Names]) -> Names:
+        """Concatenate several `Names`."""
+        if len(parts) == 1:
+            return parts[0]
+        shifts = np.cumsum([0, *(len(part.lines) for part in parts)], dtype=np.int32).tolist()
+        bounds = [part.bounds[1:] + shift for part, shift in zip(parts, shifts, strict=False)]
+        return cls(b"".join([part.lines for part in parts]), np.concatenate((np.zeros(1, np.int32), *bounds)))
 
     def part(self, first: int, last: int) -> Names:
-        """Those from one to before another."""
+        """The names `[first, last)`."""
         bounds = self.bounds[first : last + 1]
         return Names(self.lines[bounds[0] : bounds[-1]], bounds - bounds[0])
 
@@ -142,30 +142,30 @@ class Names(Sequence[bytes]):
         return len(self.bounds) - 1
 
     @overload
-    def __getitem__(self, at: int) -> bytes: ...
+    def __getitem__(self, index: int) -> bytes: ...
 
     @overload
-    def __getitem__(self, at: slice) -> list[bytes]: ...
+    def __getitem__(self, index: slice) -> list[bytes]: ...
 
-    def __getitem__(self, at: int | slice) -> bytes | list[bytes]:
-        if isinstance(at, slice):
-            first, last, step = at.indices(len(self))
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        if isinstance(index, slice):
+            first, last, step = index.indices(len(self))
             return self.joined(first, last).split(b"\n")[::step] if first < last else []
-        place = at + len(self) if at < 0 else at
+        place = index + len(self) if index < 0 else index
         if not 0 <= place < len(self):
-            raise IndexError(at)
+            raise IndexError(index)
         return self.joined(place, place + 1)
 
     def find(self, wanted: Names) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """How many of these, which are sorted, stand before each of the wanted ones, and which of those are here."""
+        """The insertion point of each wanted name among these sorted ones, and whether it is present."""
         return kernels.find_names(self.lines, self.bounds, wanted.lines, wanted.bounds)
 
     def place(self, name: bytes) -> int:
-        """Which of these, which are sorted, a name is; -1 for none of them."""
+        """The row of a name among these sorted ones; -1 if absent."""
         return kernels.place_name(self.lines, self.bounds, name)
 
     def joined(self, first: int, last: int) -> bytes:
-        """The names from one to before another, at least one, a newline between."""
+        """The names `[first, last)`, at least one, with newlines between."""
         return self.lines[self.bounds[first] : self.bounds[last] - 1]
 
 
@@ -195,14 +195,14 @@ def terms_of(content: bytes) -> Terms:
     ([b'atom', b'get', b'getatom', b'the'], [0, 2, 3, 4, 5], [3, 13, 0, 0, 9])
     """
     clumps, text, bounds = _clumped(content + ROOM)
-    found = _placed(clumps, bounds, _named(text))
-    return Terms(found.names[:], found.offsets, found.starts)
+    terms = _placed(clumps, bounds, _named(text))
+    return Terms(terms.names[:], terms.offsets, terms.starts)
 
 
 def indexed_terms(padded: bytes, *, multiplier: int | None = None) -> Terms:
-    """The same of a text that has ROOM behind it, or more of what is part of no term; plain forms are terms too.
+    """Every term of a text padded with ROOM, including the plain forms of accented terms.
 
-    Whoever has hashed the text already may say what its strings are hashed with: only the time depends on it.
+    `multiplier` is the hash multiplier; it changes only the time.
 
     >>> terms = indexed_terms("café".encode() + ROOM)
     >>> [name.decode() for name in terms.names], terms.starts.tolist()
@@ -213,11 +213,11 @@ def indexed_terms(padded: bytes, *, multiplier: int | None = None) -> Terms:
 
 
 def _placed(clumps: Clumps, bounds: Places, named: _Named) -> Terms:
-    given = (clumps, bounds, named.origins, named.numbers)
-    return Terms(named.names, *kernels.place_terms(*given, named=len(named.names)))
+    arguments = (clumps, bounds, named.origins, named.numbers)
+    return Terms(named.names, *kernels.place_terms(*arguments, named=len(named.names)))
 
 
-# What only one step needs is let go of behind it: a segment's text is long.
+# Each step frees what only it needs: a segment's text is long.
 
 
 def _clumped(padded: bytes, multiplier: int | None = None) -> tuple[Clumps, bytes, Places]:
@@ -246,14 +246,14 @@ def _named(text: bytes, multiplier: int | None = None) -> _Named:
 
 
 def _terms_in(text: bytes) -> tuple[bytes, Places, Places, Places]:
-    """The folded text with room behind it; where in it terms start, how long they are, where they come from."""
+    """The folded text padded with ROOM; the start and length of its terms, and their offsets in the content."""
     texts: list[bytes] = []
     columns: list[tuple[Places, ...]] = []
     size = 0
     for begin, part in _stretches(text):
         folded, starts, lengths = _occurrences(part)
-        found = (starts + size, lengths, folded.origin(starts) + begin)
-        columns.append(tuple(column.astype(np.int32) for column in found))
+        part_columns = (starts + size, lengths, folded.origin(starts) + begin)
+        columns.append(tuple(column.astype(np.int32) for column in part_columns))
         texts.append(folded.text.tobytes())
         size += len(texts[-1])
     texts.append(ROOM)
@@ -265,11 +265,11 @@ def _stretches(content: bytes) -> Iterator[tuple[int, bytes]]:
     """A text cut at white space, with where each part begins."""
     start = 0
     while len(content) - start > _STRETCH_BYTES:
-        found = _BLANK.search(content, start + _STRETCH_BYTES)
-        if found is None:
+        blank = _BLANK.search(content, start + _STRETCH_BYTES)
+        if blank is None:
             break
-        yield start, content[start : found.end()]
-        start = found.end()
+        yield start, content[start : blank.end()]
+        start = blank.end()
     yield start, content[start:]
 
 
@@ -309,7 +309,7 @@ def _occurrences(content: bytes) -> tuple[Folded, Places, Places]:
 # Done once for each different clump, not for each of its copies: where a term with accents stands, its plain form does
 # too. Only Latin and Greek letters have one: й is another letter than и, が than か.
 
-# The first bytes of accented letters of both scripts, and of the marks that stand behind a letter.
+# The first bytes of accented letters of both scripts, and of the marks that follow a letter.
 _MAY_HAVE_ACCENTS = re.compile(rb"[\xc3-\xcf\xe1]")
 _MAY_BEGIN = np.array([_MAY_HAVE_ACCENTS.match(bytes([code])) is not None for code in range(256)])
 _LAST_ASCII = 0x7F
@@ -337,12 +337,12 @@ def _perhaps_accented(names: Names) -> NDArray[np.int64]:
     places = np.flatnonzero(codes > _LAST_ASCII)
     places = places[_MAY_BEGIN[codes[places]]]
     rows = names.bounds.searchsorted(places.astype(np.int32), side="right") - 1
-    found: NDArray[np.int64] = rows[np.diff(rows, prepend=-1) > 0]
-    return found
+    distinct: NDArray[np.int64] = rows[np.diff(rows, prepend=-1) > 0]
+    return distinct
 
 
 def _with_plain_forms(named: _Named) -> _Named:
-    """The same with a plain term wherever one with accents stands, each place of it once."""
+    """Add the plain form of every accented term at the places of that term, each place once."""
     names = named.names
     rows = _perhaps_accented(names)
     edges = zip(names.bounds[rows].tolist(), names.bounds[rows + 1].tolist(), strict=True)
@@ -352,24 +352,24 @@ def _with_plain_forms(named: _Named) -> _Named:
     if not plain:
         return named
     forms = sorted(set(plain.values()))
-    before, known = names.find(Names.of(forms))
-    together, moved = _inserted(names, before[~known], list(compress(forms, ~known)))
-    places = dict(zip(forms, (before + np.cumsum(~known) - ~known).tolist(), strict=True))
+    ranks, is_known = names.find(Names.of(forms))
+    together, moved = _inserted(names, ranks[~is_known], list(compress(forms, ~is_known)))
+    places = dict(zip(forms, (ranks + np.cumsum(~is_known) - ~is_known).tolist(), strict=True))
     twins = np.full(len(together), -1, np.int32)
     twins[moved[list(plain)]] = [places[form] for form in plain.values()]
     return _Named(together, *kernels.add_twins(named.numbers, named.origins, moved, twins))
 
 
-def _inserted(names: Names, before: NDArray[np.int64], fresh: Sequence[bytes]) -> tuple[Names, Places]:
-    """Names with some more, each before the one of that number, and where those that were there are now."""
+def _inserted(names: Names, ranks: NDArray[np.int64], fresh: Sequence[bytes]) -> tuple[Names, Places]:
+    """Insert new names at the given ranks; returns the names and the new rows of the old ones."""
     parts: list[bytes] = []
     last = 0
-    for at, name in zip(names.bounds[before].tolist(), fresh, strict=True):
-        parts += (names.lines[last:at], name, b"\n")
-        last = at
-    sizes = np.insert(np.diff(names.bounds), before, [len(name) + 1 for name in fresh])
+    for offset, name in zip(names.bounds[ranks].tolist(), fresh, strict=True):
+        parts += (names.lines[last:offset], name, b"\n")
+        last = offset
+    sizes = np.insert(np.diff(names.bounds), ranks, [len(name) + 1 for name in fresh])
     bounds = np.concatenate((np.zeros(1, np.int32), np.cumsum(sizes, dtype=np.int32)))
-    moved = np.arange(len(names)) + np.cumsum(np.bincount(before, minlength=len(names) + 1))[:-1]
+    moved = np.arange(len(names)) + np.cumsum(np.bincount(ranks, minlength=len(names) + 1))[:-1]
     return Names(b"".join([*parts, names.lines[last:]]), bounds), moved.astype(np.int32)
 
 
@@ -379,21 +379,21 @@ _MOST_PLACES = 64  # of one word in one hit that are compared
 
 
 def matches_in(text: str, words: Sequence[Collection[bytes]]) -> tuple[tuple[int, int], ...]:
-    """Where a text has each of some words, given by the terms that each may stand as, the most telling word first.
+    """Find the occurrences of several words that lie closest together in a text.
 
-    One place for each word that the text has, in bytes: those that lie nearest to one of the first word.
+    Each word is the set of its terms, the rarest word first. Returns one byte range for each word that occurs.
 
     >>> matches_in("Tea, and much later tea with milk", [{b"milk"}, {b"tea"}])
     ((29, 33), (20, 23))
     """
     terms = query_terms(text)
-    places = [[(each.start, each.end) for each in terms if each.term in names][:_MOST_PLACES] for names in words]
-    places = [each for each in places if each]
+    places = [[(item.start, item.end) for item in terms if item.term in names][:_MOST_PLACES] for names in words]
+    places = [item for item in places if item]
     if not places:
         return ()
 
     def around(first: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-        return (first, *(min(each, key=lambda place: (abs(place[0] - first[0]), place)) for each in places[1:]))
+        return (first, *(min(item, key=lambda place: (abs(place[0] - first[0]), place)) for item in places[1:]))
 
     return min((around(first) for first in places[0]), key=lambda found: (_reach(found), found))
 

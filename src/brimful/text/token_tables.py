@@ -40,21 +40,21 @@ VARIABLE = "BRIMFUL_TABLES"
 """Names the folder of the tables; where it is empty, none is read or written."""
 
 _MAGIC = b"BTT1"
-_HEAD = struct.Struct("<4s4x32s")  # the magic, the hash of all behind the header; then the bytes of each part
+_HEAD = struct.Struct("<4s4x32s")  # the magic, the hash of all after the header; then the bytes of each part
 _TYPES = ("<u8", "<i4", "<u2", "u1", "u1")
 _UPPER, _LOWER, _LETTER, _MARK, _NUMBER, _SPACE, _BREAK, _SIGN = range(1, 9)  # as the kernel names them; 0 is unknown
 _LETTERS = {"Lu": _UPPER, "Lt": _UPPER, "Ll": _LOWER, "Lm": _LETTER, "Lo": _LETTER, "Cn": 0}
 _OTHERS = {"M": _MARK, "N": _NUMBER}
 _SPACES = "\t\v\f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
-_SURE_NANOSECONDS = 2 * 10**9  # the times of a file are told by clocks that tick this slowly at most
+_SURE_NANOSECONDS = 2 * 10**9  # longest tick of the clocks that stamp files
 _MOST_NOTED = 1_024  # bytes of a note
 
 _ASSIGNED = ((0, 0x34000), (0xE0000, 0xE0200))  # where Unicode has characters; nothing is known of private planes
 
 
 def folder() -> Path | None:
-    """Where tables are kept; None where they are not wanted."""
+    """The folder of the tables; None where the environment disables them."""
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
         return Path(chosen) if chosen else None
@@ -62,7 +62,7 @@ def folder() -> Path | None:
 
 
 def path_of(vocabulary: str, version: str) -> Path | None:
-    """Where the table of a vocabulary is, as this version of the tokenizer has it."""
+    """The path of a vocabulary's table for this version of the tokenizer."""
     place = folder()
     return None if place is None else place / f"{vocabulary}-{version}-{unicodedata.unidata_version}.table"
 
@@ -80,10 +80,10 @@ def read_arrays(path: Path, kinds: Sequence[str], *, magic: bytes) -> list[NDArr
     """Arrays of these types, in memory that is the file's; a ValueError or struct.error where it is not whole."""
     with path.open("rb") as file:
         mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    found, noted = _HEAD.unpack_from(mapped)
+    file_magic, noted = _HEAD.unpack_from(mapped)
     sizes = struct.unpack_from(f"<{len(kinds)}q", mapped, _HEAD.size)
     ends = np.cumsum([_HEAD.size + 8 * len(kinds), *sizes]).tolist()
-    if found != magic or min(sizes) < 0 or ends[-1] != len(mapped) or digest_of(path, start=ends[0]) != noted:
+    if file_magic != magic or min(sizes) < 0 or ends[-1] != len(mapped) or digest_of(path, start=ends[0]) != noted:
         raise ValueError(f"{path} is not a whole table")
     return [
         np.frombuffer(mapped[start:end], kind).astype(np.dtype(kind).newbyteorder("="), copy=False)
@@ -94,24 +94,24 @@ def read_arrays(path: Path, kinds: Sequence[str], *, magic: bytes) -> list[NDArr
 def digest_of(path: Path, *, start: int = 0) -> bytes:
     """The BLAKE3 hash of a file, or of what it has from a byte on.
 
-    It is noted among the tables. A file that has the same size, times and number as when it was hashed is the same, if
-    the note was written some seconds later: what is written into the file after that changes its times.
+    A note among the tables keeps the hash with the file's size, times and inode. It is valid if it was written some
+    seconds after the file: any later change of the file changes its times.
     """
     place, stat = folder(), path.stat()
     if place is None:
         return _hashed(path, start)
     last = max(stat.st_mtime_ns, stat.st_ctime_ns)
-    told = f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_dev} {stat.st_ino} {start}"
+    identity = f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_dev} {stat.st_ino} {start}"
     note = place / f"{path.name}-{blake3(os.fsencode(path)).hexdigest(4)}.seen"
     with contextlib.suppress(OSError, ValueError), note.open("rb") as file:
-        known, digest, seal = file.read(_MOST_NOTED).decode().rsplit(" ", 2)
+        noted_identity, digest, seal = file.read(_MOST_NOTED).decode().rsplit(" ", 2)
         is_sure = os.fstat(file.fileno()).st_mtime_ns > last + _SURE_NANOSECONDS
-        if is_sure and known == told and seal == _seal(f"{known} {digest}"):
+        if is_sure and noted_identity == identity and seal == _seal(f"{noted_identity} {digest}"):
             return bytes.fromhex(digest)
-    found = _hashed(path, start)
-    written = f"{told} {found.hex()}"
+    fresh_digest = _hashed(path, start)
+    written = f"{identity} {fresh_digest.hex()}"
     _replace(note, f"{written} {_seal(written)}".encode())
-    return found
+    return fresh_digest
 
 
 def _seal(noted: str) -> str:
@@ -137,14 +137,14 @@ def write(path: Path, tokenizer: AnyTokenizer) -> None:
 
 def write_arrays(path: Path, arrays: Sequence[NDArray[Any]], kinds: Sequence[str], *, magic: bytes) -> None:
     """Write what `read_arrays` reads; left undone where there is no room for it."""
-    parts = [each.astype(kind).tobytes() for each, kind in zip(arrays, kinds, strict=True)]
+    parts = [array.astype(kind).tobytes() for array, kind in zip(arrays, kinds, strict=True)]
     body = b"".join(parts)
     header = _HEAD.pack(magic, blake3(body).digest()) + struct.pack(f"<{len(parts)}q", *map(len, parts))
     _replace(path, header + body)
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file at once, whoever else does so; left undone where there is no room for it."""
+    """Replace a file atomically, also under concurrent writers; an OSError is ignored."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -156,16 +156,16 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def _tokens(tokenizer: AnyTokenizer) -> list[bytes]:
-    """The ordinary tokens, by number; the special ones stand behind them, after a gap."""
-    found: list[bytes] = []
+    """The ordinary tokens, by number; special tokens follow after a gap."""
+    tokens: list[bytes] = []
     with contextlib.suppress(ValueError):
         while True:
-            found.append(tokenizer.decode_token_bytes(len(found)))
-    return found
+            tokens.append(tokenizer.decode_token_bytes(len(tokens)))
+    return tokens
 
 
 def _kinds_of_characters() -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-    """What every code point is to the patterns: which page of kinds each 128 of them have, and the pages."""
+    """The kinds of all code points in pages of 128: the page of each block, and the distinct pages."""
     kinds = np.zeros(sys.maxunicode + 1, np.uint8)
     for first, last in _ASSIGNED:
         kinds[first:last] = np.fromiter(map(_kind, map(chr, range(first, last))), np.uint8, last - first)
@@ -174,7 +174,7 @@ def _kinds_of_characters() -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
 
 
 def _kind(character: str) -> int:
-    """What a character is, where all versions of Unicode since the 3.2 that Python keeps agree; else 0.
+    """The kind of a character if Unicode 3.2 and the current version agree on it; else 0.
 
     >>> [_kind(each) for each in "aA1 \\n.\u0300\u4e00"] == [2, 1, 5, 6, 7, 8, 4, 3], _kind("\U000e0fff")
     (True, 0)
@@ -183,9 +183,9 @@ def _kind(character: str) -> int:
         return _SPACE
     if character in "\r\n":
         return _BREAK
-    before, now = unicodedata.ucd_3_2_0.category(character), unicodedata.category(character)
+    category_3_2, now = unicodedata.ucd_3_2_0.category(character), unicodedata.category(character)
     kind = _kind_of(now)
-    return kind if before == "Cn" or _kind_of(before) == kind else 0
+    return kind if category_3_2 == "Cn" or _kind_of(category_3_2) == kind else 0
 
 
 def _kind_of(category: str) -> int:

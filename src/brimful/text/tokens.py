@@ -35,10 +35,10 @@ class Measure(Protocol):
 
     @property
     def tokens(self) -> int:
-        """What `count` says of the text."""
+        """The count of the text."""
 
-    def __add__(self, other: Self) -> Self:
-        """The cost of this text followed by the other, exactly."""
+    def __add__(self, following: Self) -> Self:
+        """The exact cost of this text followed by another."""
 
 
 def in_row(counter: TokenCounter, pieces: Iterable[Measure | str]) -> Measure:
@@ -50,8 +50,8 @@ def in_row(counter: TokenCounter, pieces: Iterable[Measure | str]) -> Measure:
     """
     if isinstance(counter, BpeCounter | EstimatedCounter):
         return counter.row(pieces)
-    found = [counter.measure(piece) if isinstance(piece, str) else piece for piece in pieces if piece != ""]
-    return reduce(add, found) if found else counter.measure("")
+    measures = [counter.measure(piece) if isinstance(piece, str) else piece for piece in pieces if piece != ""]
+    return reduce(add, measures) if measures else counter.measure("")
 
 
 def measures_of(counter: TokenCounter, texts: Sequence[str]) -> Sequence[Measure]:
@@ -81,13 +81,13 @@ class TokenCounter(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Whether the model will count the same; false for estimates."""
+        """Whether the count equals the model's; false for estimates."""
 
     def count(self, text: str) -> int:
         """The tokens of a whole text."""
 
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
-        """The text if it fits, else its longest prefix with the marker behind it that does."""
+        """The text if it fits, else its longest prefix that fits with the marker appended."""
 
     def prepare(self, text: str) -> PreparedText:
         """The text in a form that counts its slices."""
@@ -117,7 +117,7 @@ class ApproximateCounter:
         return (len(joints.utf8(text)) + 3) // 4
 
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
-        """The text if it fits, else its longest prefix with the marker behind it that does."""
+        """The text if it fits, else its longest prefix that fits with the marker appended."""
         return joints.truncate(self, text, max_tokens, marker=marker)
 
     def prepare(self, text: str) -> PreparedText:
@@ -133,7 +133,7 @@ class ApproximateCounter:
 class EstimatedCounter:
     """An estimate for a model without a public vocabulary: the largest of some exact counts times a ratio.
 
-    Ratios are whole percents and the products are rounded up, so an estimate is the same on every machine.
+    Ratios are whole percents and the products are rounded up, so an estimate is equal on every machine.
 
     >>> counter = EstimatedCounter("mine", {BpeCounter("o200k_base"): 145})
     >>> counter.count("Fills the context to the brim.")
@@ -155,12 +155,12 @@ class EstimatedCounter:
         return _largest((counter.count(text) for counter in self._counters), self._percents)
 
     def least(self, text: str) -> int:
-        """What a text adds at least to the estimate, wherever it is put in."""
+        """The least that a text adds to the estimate of any text around it."""
         shares = zip(self._counters, self._percents, strict=True)
         return min(counter.measure(text).inner * percent // 100 for counter, percent in shares)
 
     def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
-        """The text if it fits, else its longest prefix with the marker behind it that does."""
+        """The text if it fits, else its longest prefix that fits with the marker appended."""
         text = joints.surely_too_long(self, text, max_tokens)
         return joints.truncate(self, text, max_tokens, marker=marker)
 
@@ -173,7 +173,7 @@ class EstimatedCounter:
         return _EstimatedMeasure(tuple(counter.measure(text) for counter in self._counters), self._percents)
 
     def measures(self, texts: Sequence[str]) -> list[Measure]:
-        """The same of each text."""
+        """The measure of each text, counted together."""
         columns = [counter.measures(texts) for counter in self._counters]
         return [_EstimatedMeasure(parts, self._percents) for parts in zip(*columns, strict=True)]
 
@@ -257,10 +257,10 @@ class _ApproximateMeasure:
     def tokens(self) -> int:
         return (self._bytes + 3) // 4
 
-    def __add__(self, other: Self) -> Self:
-        if not isinstance(other, _ApproximateMeasure):
+    def __add__(self, following: Self) -> Self:
+        if not isinstance(following, _ApproximateMeasure):
             return NotImplemented
-        return type(self)(self._bytes + other._bytes)
+        return type(self)(self._bytes + following._bytes)
 
 
 @final
@@ -275,10 +275,10 @@ class _EstimatedMeasure:
     def tokens(self) -> int:
         return _largest((part.tokens for part in self.parts), self._percents)
 
-    def __add__(self, other: Self) -> Self:
-        if not isinstance(other, _EstimatedMeasure) or other._percents != self._percents:
+    def __add__(self, following: Self) -> Self:
+        if not isinstance(following, _EstimatedMeasure) or following._percents != self._percents:
             return NotImplemented
-        return type(self)(tuple(map(add, self.parts, other.parts)), self._percents)
+        return type(self)(tuple(map(add, self.parts, following.parts)), self._percents)
 
 
 @final
@@ -293,10 +293,10 @@ class _OwnMeasure:
     def tokens(self) -> int:
         return self._counter.count(self._text)
 
-    def __add__(self, other: Self) -> Self:
-        if not isinstance(other, _OwnMeasure) or other._counter is not self._counter:
+    def __add__(self, following: Self) -> Self:
+        if not isinstance(following, _OwnMeasure) or following._counter is not self._counter:
             return NotImplemented
-        return type(self)(self._counter, self._text + other._text)
+        return type(self)(self._counter, self._text + following._text)
 
 
 @final

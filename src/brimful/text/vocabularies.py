@@ -61,7 +61,7 @@ VOCABULARIES: dict[str, tuple[str, ...]] = {
     "olmo2": ("olmo-2", "olmo2"),
 }
 
-# Estimates, in percent of exact counts; docs/tokens.md has the measurements behind them.
+# Estimates, in percent of exact counts; docs/tokens.md has their measurements.
 _ESTIMATES: dict[str, dict[str, int]] = {
     "claude": {"o200k_base": 200, "cl100k_base": 150},
     "claude-legacy": {"o200k_base": 145, "cl100k_base": 140},
@@ -71,17 +71,17 @@ _LAST_LEGACY_CLAUDE = (4, 6)
 
 # Names that a prefix above would take wrongly, or that readers will try, with the reason.
 _NOT_HERE = {
-    "deepseek-coder": "it has a vocabulary of its own",
+    "deepseek-coder": "it has its own vocabulary",
     "deepseek-r1:8b": "the tag has named a Llama and a Qwen model; give the model's full name",
-    "deepseek-v2": "it has a vocabulary of its own",
+    "deepseek-v2": "it has its own vocabulary",
     "gpt-2": "its vocabulary (r50k) is not carried",
     "gpt2": "its vocabulary (r50k) is not carried",
     "llama-4": "its vocabulary is not carried",
     "llama4": "its vocabulary is not carried",
     "mistral-small-2409": "published sources disagree on its vocabulary",
-    "phi-4-mini": "it has a vocabulary of its own",
-    "phi-4-multimodal": "it has a vocabulary of its own",
-    "phi4-mini": "it has a vocabulary of its own",
+    "phi-4-mini": "it has its own vocabulary",
+    "phi-4-multimodal": "it has its own vocabulary",
+    "phi4-mini": "it has its own vocabulary",
     "qwen-flash": "the alias moves between generations with different vocabularies",
     "qwen-long": "the alias moves between generations with different vocabularies",
     "qwen-max": "the alias moves between generations with different vocabularies",
@@ -123,7 +123,7 @@ KNOWN_MODELS: tuple[str, ...] = tuple(
 
 
 def tokens_for(model: str) -> TokenCounter:
-    """The counter for a model or vocabulary; always the same object for the same vocabulary.
+    """The counter for a model or vocabulary; one object for each vocabulary.
 
     >>> tokens_for("gpt-4o-mini").name, tokens_for("meta-llama/Llama-3.1-8B-Instruct").name
     ('o200k_base', 'llama3')
@@ -141,19 +141,19 @@ def _vocabulary(model: str) -> str:
     if plain in _COUNTERS:
         return plain
     plain = plain.rpartition("/")[2].removeprefix("ft:")
-    provider, _, rest = plain.partition(":")
-    for name in dict.fromkeys((plain, rest if provider in _PROVIDERS else plain)):
+    provider, _, model_name = plain.partition(":")
+    for name in dict.fromkeys((plain, model_name if provider in _PROVIDERS else plain)):
         bare = _BEDROCK.sub("", name, count=1) if _BEDROCK.match(name) else name
         if _is(bare, "claude"):
             return _claude(bare)
         if _is(bare, "gemini"):
             return "gemini"
-        prefix = max((known for known in (*_BY_PREFIX, *_NOT_HERE) if _is(bare, known)), key=len, default="")
+        prefix = max((stem for stem in (*_BY_PREFIX, *_NOT_HERE) if _is(bare, stem)), key=len, default="")
         if prefix in _NOT_HERE:
             raise _unknown(model, plain, reason=_NOT_HERE[prefix])
         if prefix:
             return _BY_PREFIX[prefix]
-    raise _unknown(model, rest if provider in _PROVIDERS else plain)
+    raise _unknown(model, model_name if provider in _PROVIDERS else plain)
 
 
 def _is(name: str, prefix: str) -> bool:
