@@ -1,4 +1,4 @@
-"""Which byte positions are safe to cut at, and where is a stretch cut that offers none of its own?"""
+"""Which byte positions are safe to cut at, and where is a stretch cut that has no boundary inside?"""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ _CODE_WORDS = (
     b"import from def class function func fn package using #include #define use const let var return "
     b"public private static if elif else end for while try except "
 ).replace(b" ", b"\n")
-# Before a language's pattern is tried, which takes a step for each byte, one of its signs must stand in the text: these
+# Before a language's pattern is tried, which takes a step for each byte, one of its signs must occur in the text: these
 # are in small letters.
 _GUESSES: tuple[tuple[str, tuple[bytes, ...], re.Pattern[bytes]], ...] = tuple(
     (name, signs, re.compile(pattern, re.MULTILINE))
@@ -333,7 +333,7 @@ def _data_format(head: bytes, lines: list[bytes], *, complete: bool) -> str | No
 
 
 def _separated(lines: list[bytes]) -> str | None:
-    """CSV or TSV when at least three rows have the same number of the same separator."""
+    """CSV or TSV when at least three rows have an equal number of one separator."""
     if len(lines) < 3:
         return None
     plain = [_QUOTED.sub(b"", line) if b'"' in line else line for line in lines]  # outside of quotes

@@ -41,7 +41,7 @@ def declared_by_column(source: Source) -> list[Found]:
     return _joined(definitions) if language == "haskell" else definitions
 
 
-# Words that stand in the column of what they go on with.
+# Words at the column of the statement that they continue.
 _GOING_ON = {
     "ruby": rb"rescue\b|ensure\b|else\b|elsif\b|when\b|\)|\]|\}|&?\.\w",
     "elixir": rb"rescue\b|catch\b|after\b|else\b|\)|\]|\}|\|>",
@@ -71,9 +71,7 @@ def _column_end(source: Source, head: Head, lines: Indentation, line: int, close
     code = source.code
     head_line = lines.line_of(head.start)
     below = code[lines.starts[line] : lines.starts[line] + 80].strip() if line < len(lines.starts) else b""
-    if (
-        line == head_line + 1 and source.language == "bash" and below[:1] in (b"{", b"(")
-    ):  # the brace on a line of its own
+    if line == head_line + 1 and source.language == "bash" and below[:1] in (b"{", b"("):  # a brace on a separate line
         line = next(
             (later for later in range(line + 1, len(lines.starts)) if lines.columns[later] <= lines.columns[head_line]),
             len(lines.starts),
@@ -109,7 +107,7 @@ def _signature_end(source: Source, head: Head, language: str) -> int:
 
 
 def _outer_let(code: bytes, heads: list[Head], lines: Indentation) -> list[Head]:
-    """OCaml's `let` inside of an expression is none: only what stands in no column, or right in a module."""
+    """Drop OCaml's `let` inside expressions: a definition begins at the margin or directly in a module."""
     outer: list[Head] = []
     modules: list[int] = []  # columns of the modules around
     inner: list[int | None] = []  # the column in which each of them has its parts
@@ -203,9 +201,8 @@ def _lisp(source: Source) -> list[Found]:
         opening = code.find(b"(", head.end() - 1, min(head.end() + 80, end))
         if 0 <= opening <= signature_end:
             signature_end = max(signature_end, min(pairs.after(opening), end))
-        definitions.append(
-            Found(start, name, _lisp_kind(word.decode(errors="replace"), head["name"]), signature_end, end)
-        )
+        kind = _lisp_kind(word.decode(errors="replace"), head["name"])
+        definitions.append(Found(start, name, kind, signature_end, end))
     return definitions
 
 
@@ -225,7 +222,7 @@ def _keys(source: Source) -> list[Found]:
     """The keys of a YAML file at the outermost level and those right below them."""
     code, content = source.code, source.content
     second: int | None = None
-    barrier = _NONE  # what is indented more stands in a list or in a text
+    barrier = _NONE  # lines indented more belong to a list or a text
     keys: list[tuple[int, int, bytes]] = []
     for key in _YAML.finditer(b"\n" + code):
         column = len(key["blanks"])
@@ -241,15 +238,15 @@ def _keys(source: Source) -> list[Found]:
             low, high = (place - 1 for place in key.span("name"))
             keys.append((key.start(), column, content[low:high]))
     ends = _ends_by_column([(start, column) for start, column, _ in keys], len(code))
-    found_all = []
+    definitions = []
     for (start, column, name), end in zip(keys, ends, strict=True):
         stop = start + len(code[start:end].rstrip())
         signature_end = min(line_end(code, start), stop)
         words = name.strip().strip(b"\"'").decode(errors="replace")
-        found_all.append(
+        definitions.append(
             Found(start + column, words, "key", max(signature_end, start + column), max(stop, start + column))
         )
-    return found_all
+    return definitions
 
 
 def _ends_by_column(heads: list[tuple[int, int]], length: int) -> list[int]:
@@ -276,7 +273,7 @@ def _tables(source: Source) -> list[Found]:
 
 
 def _targets(source: Source) -> list[Found]:
-    """What a makefile makes: the target, with the lines below that begin with a tab."""
+    """The targets of a makefile, with the lines below that begin with a tab."""
     code = source.code
     text = b"\n" + code
     definitions = []
@@ -351,7 +348,7 @@ _OPENER = re.compile(rb"[({\[]")
 
 
 def imports_in(source: Source, masked: Masked) -> tuple[tuple[int, int], ...]:
-    """Where each import starts and ends."""
+    """The start and end of each import."""
     content = source.content
     starts, ends = masked.directives
     spans = [

@@ -39,7 +39,7 @@ class Block:
 
 
 class Nested:
-    """Blocks in order, and for each the place of the one that it stands in, or -1.
+    """Blocks in order, each with the number of its parent block or -1.
 
     Most are never asked for: `make` builds one at its first use.
     """
@@ -50,7 +50,7 @@ class Nested:
 
     @classmethod
     def of(cls, blocks: Sequence[Block]) -> Nested:
-        """Those that are there already."""
+        """Nest blocks that already exist."""
         ends, parents = [block.end for block in blocks], list[int]()
         for number, end in enumerate(ends):
             around = number - 1
@@ -73,12 +73,12 @@ def heading_block(heading: Title, end: int) -> Block:
 
 
 def nested_blocks(content: bytes, definitions: Definitions) -> Nested:
-    """The definitions of more than one line as blocks, each made when it is asked for."""
+    """The definitions of more than one line as blocks, each built at its first use."""
     return _nested_blocks(content, definitions.rows, definitions.name)
 
 
 def definition_blocks(content: bytes, definitions: Sequence[Definition]) -> tuple[Block, ...]:
-    """The same of definitions that were made."""
+    """The definitions of more than one line as a tuple of blocks."""
     rows = np.array([definition_row(item, number) for number, item in enumerate(definitions)], np.int64)
     nested = _nested_blocks(content, rows.reshape(-1, DEFINITION), lambda number: definitions[number].name)
     return tuple(nested[number] for number in range(len(nested.starts)))
@@ -119,7 +119,7 @@ class _UsedDefinition:
     """A name and the bytes that show what it is.
 
     An import's statement, a function's or class's signature, the line of a variable. Several names
-    may share one import, and so the same bytes.
+    may share one import and its bytes.
     """
 
     start: int
@@ -129,7 +129,7 @@ class _UsedDefinition:
 
 
 def used_definitions(content: bytes, start: int, end: int, source: Structure) -> tuple[_UsedDefinition, ...]:
-    r"""Definitions, outside `[start, end)`, of the names used inside it, sorted by where they stand.
+    r"""Definitions, outside `[start, end)`, of the names used inside it, sorted by place.
 
     Looked for at the outermost level of the source and among the members of the classes around the span, in every
     language that the outline has rules for.
@@ -178,7 +178,7 @@ def _imports(content: bytes, source: Structure, used: set[str]) -> Iterator[_Use
 def _defined(
     content: bytes, definitions: Iterable[Defined], used: set[str], around: set[int]
 ) -> Iterator[_UsedDefinition]:
-    """What is defined at the outermost level or beside the span; not what the span stands in, save classes."""
+    """Definitions at the outermost level or next to the span; only classes of the definitions around it."""
     for number, item in enumerate(definitions):
         kind: _UseKind = "function" if item.kind in _FUNCTIONS else "class" if item.kind in _CLASSES else "variable"
         if item.name not in used or item.parent not in (-1, *around) or (number in around and kind != "class"):
@@ -244,7 +244,7 @@ def imported_names(statement: bytes, language: str) -> list[str]:
     (['d', 'e'], ['b', 'd'])
     """
     if statement.startswith(b"#"):
-        return []  # what a header brings in stands in the header
+        return []  # the names of a header are in the header
     if language == "go":
         items = [(item["alias"], item["path"]) for item in _QUOTED.finditer(statement)]
         return _names(alias if alias and alias != b"import" else path.rpartition(b"/")[2] for alias, path in items)

@@ -13,11 +13,11 @@ from brimful.outline.cuts import BLANKS, Cuts
 
 # ---- lines: Where does each line of a text begin, where do its words, and where do its sentences?
 #
-# Sentence ends are told by their bytes alone, roughly what `prose` decides word by word: a full stop after a single
+# Sentence ends are read from bytes alone, roughly what `prose` decides word by word: a full stop after a single
 # letter, a number of up to two digits or a usual abbreviation ends nothing, nor does a sign before a small letter.
 
 LONGEST_SPEAKER = 48
-"""In so many bytes the name of whoever speaks ends with a colon."""
+"""Bytes of a line within which a speaker's name must end with a colon."""
 
 # What a byte may be a sign of (lines.c reads it).
 _BLANK, _NEWLINE, _STOP, _CLOSER, _, _GOES_ON, _LETTER, _DIGIT = (1 << bit for bit in range(8))
@@ -36,17 +36,19 @@ _ABBREVIATIONS = (
     "mr ms dr st vs cf ca hr fr no nr pp ed vol fig mrs gen col lt rev hon sen rep inc ltd bzw vgl ggf sog abb tab prof"
 )
 _SHORT_FORMS = np.array([int.from_bytes(word.encode(), "little") for word in _ABBREVIATIONS.split()], np.uint32)
-_WIDE = np.array([int.from_bytes(sign.encode(), "big") for sign in "。！？｡।॥؟۔"], np.uint32)  # need no blank behind
+_WIDE = np.array(
+    [int.from_bytes(sign.encode(), "big") for sign in "。！？｡।॥؟۔"], np.uint32
+)  # need no blank after them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
     """The lines of a text in columns; a blank line's words begin and end at its newline."""
 
-    padded: bytes  # the text with some newlines behind
+    padded: bytes  # the text, padded with newlines
     starts: Cuts
     firsts: Cuts  # the first byte that is not blank
-    ends: Cuts  # behind the last byte that is not blank
+    ends: Cuts  # after the last byte that is not blank
     marks: NDArray[np.uint8]  # what a line may be, as the kernel says
     sentences: Cuts  # where sentences start after others
     blank: NDArray[np.bool_]  # which lines hold nothing but white space
@@ -58,7 +60,7 @@ class Lines:
 
     @property
     def codes(self) -> NDArray[np.uint8]:
-        """The bytes of the text, and of the newlines behind."""
+        """The bytes of the text and its padding."""
         return np.frombuffer(self.padded, np.uint8)
 
     @property
@@ -75,7 +77,7 @@ class Lines:
 
 
 def sentence_starts(content: bytes) -> list[int]:
-    """Where sentences start after others; blank space belongs to the one before.
+    """The starts of all sentences but the first; white space belongs to the sentence before it.
 
     >>> sentence_starts(b"Dr. Ada paid 3.50 e.g. for tea. It was green. Fine.")
     [32, 46]

@@ -120,13 +120,13 @@ def _on_tag(reading: Reading, mark: re.Match[bytes]) -> int:
     return closed.end()
 
 
-# ---- pages: What is a page about? The lines at its head, in a text whose pages are kept apart by form feeds.
+# ---- pages: What is a page about? Its first lines, in a text whose pages are separated by form feeds.
 
 _LEAST_PAGES = 4
 _HEAD_LINES = 10
-"""Lines of a page among which its head is looked for."""
+"""First lines of a page that may hold its head."""
 _RUNNING = (3, 10)
-"""A line at the head of more pages than this, or of more than one in so many, is the same for all and names none."""
+"""A line that heads more than 3 pages and more than a tenth of all is a running head and names no page."""
 _WORD = re.compile(rb"[A-Za-z\x80-\xff][A-Za-z'\x80-\xff-]*")
 _SMALL_WORD = 4
 """Letters of a word that may be small in a title."""
@@ -134,7 +134,7 @@ _LONGEST_LINE = 90
 
 
 def _page_heads(content: bytes) -> list[Title]:
-    r"""What stands at the head of each page: where it starts and ends, its level, and its words.
+    r"""The head of each page as a title: start, end, level, and words.
 
     A line there is a title if its words begin with capitals, short ones aside, and it does not end as a sentence.
     Lines that most pages begin with are left out; of a page that has no others the last of them ends what the page
@@ -186,7 +186,7 @@ _OWN_MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
     "title": _on_title, "wiki": _on_wiki, "rule": _on_rule, "command": _on_command, "caps": _on_caps,
     "inset": _on_inset, "tag": _on_tag,
 }  # fmt: skip
-"""What to do at each mark, by the name of its group."""
+"""The handler of each mark, by the name of its group."""
 
 
 # ---- markup: Which headings, lists, tables, quotations and code blocks does a text of prose have?
@@ -234,7 +234,7 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
 
 
 class Markup:
-    r"""The headings and passages of a text in order: each is made when somebody asks for it.
+    r"""The headings and passages of a text in order, each built at its first use.
 
     >>> found = marks_in(b"# Tea\n\nYou need:\n\n- a pot\n- water\n", "markdown")
     >>> found.starts, found.title(0), [each.kind for each in found.passages_near(20)]
@@ -248,7 +248,7 @@ class Markup:
 
     @classmethod
     def of(cls, titles: Iterable[Title], passages: Sequence[Passage], *, length: int) -> Markup:
-        """Those that are known already, the titles in any order."""
+        """Nest titles, given in any order, and passages that already exist."""
         rows = sorted(set(titles))
         starts, ends, levels = (np.array([row[column] for row in rows], np.int64) for column in range(3))
         return cls(marks.nest_titles(starts, ends, levels, length=length), lambda column: rows[column][3], passages)
@@ -273,22 +273,22 @@ class Markup:
 
     @property
     def starts(self) -> list[int]:
-        """Where titles start."""
+        """The start of each title."""
         return self._columns[0]
 
     @property
     def ends(self) -> list[int]:
-        """Where they end."""
+        """The end of each title."""
         return self._columns[1]
 
     @property
     def section_ends(self) -> list[int]:
-        """Where their sections end: with the next title of the same or a higher rank."""
+        """The end of each title's section: the next title of equal or higher rank."""
         return self._columns[5]
 
     @property
     def parents(self) -> list[int]:
-        """The title that each stands under, or -1."""
+        """The parent title of each title, or -1."""
         return self._columns[6]
 
     def title(self, number: int) -> Title:
@@ -296,7 +296,7 @@ class Markup:
         return self.starts[number], self.ends[number], self._columns[2][number], self._words(number)
 
     def headings(self) -> tuple[Heading, ...]:
-        """All of them, each with its section."""
+        """All headings, each with its section."""
         titles = (self.title(number) for number in range(len(self.starts)))
         return tuple(
             Heading(start, end, level, words.decode(errors="replace"), stop)
@@ -345,7 +345,7 @@ class _Passages(Sequence[Passage]):
 
 
 def marks_in(content: bytes, form: _Format) -> Markup:
-    """What a text has."""
+    """Read the headings and passages of a text."""
     if form in marks.FORMS:
         front = passages.front_matter(content) if form == "markdown" else 0
         rows = marks.read_marks(content, form, front=front, words=_CHAPTER_WORDS)
@@ -368,7 +368,7 @@ _PLAIN = re.compile(rb"[`*_\\]|\[|\]\([^()]*\)")
 
 
 def _without_false(content: bytes, titles: Numbers) -> Numbers:
-    """Leave out headings in another, those that repeat the one above, and sentences that end with a colon."""
+    """Leave out headings inside another, repetitions of the parent, and sentences that end with a colon."""
     plain = [_PLAIN.sub(b"", content[start:end]).split() for start, end in titles[:, 3:5].tolist()]
     false = [
         (row > 0 and titles[row, 0] < titles[row - 1, 1])
@@ -393,13 +393,13 @@ _ROFF_SIGNS = re.compile(rb"\\f.|\\&|\"")
 
 
 def _macro_words(content: bytes, titles: Numbers, row: int) -> bytes:
-    """Those of a macro, without its fonts and quotes."""
+    """The words of a macro's title, without its fonts and quotes."""
     line = _words(content, titles, row)
     return (_ROFF_SIGNS.sub(b"", line) if b"\\" in line or b'"' in line else line).strip()
 
 
 def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int) -> tuple[Passage, ...]:
-    """Do what each mark from a place on asks for; returns the passages that were found, in order."""
+    """Handle each mark from a position on; returns the passages of the text, in order."""
     while (mark := pattern.search(reading.text, position)) is not None:
         handle = _MARKS.get(mark.lastgroup or "")
         position = max(handle(reading, mark) if handle is not None else mark.end(), mark.start() + 1)
@@ -412,7 +412,7 @@ def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int) -> 
 
 
 def _are_few(titles: int, heads: list[Title]) -> bool:
-    """Whether a text has hardly any headings beside the heads of its pages: those reach over the ends of pages."""
+    """Whether a text has hardly any headings compared with the heads of its pages; headings span several pages."""
     return titles * _RUNNING[1] <= len(heads)
 
 
@@ -487,7 +487,7 @@ def _pattern(form: _Format) -> re.Pattern[bytes]:
 
 
 def _of_lines(marks: Iterable[bytes]) -> re.Pattern[bytes]:
-    """What stands before all marks, a newline at least, is written once, so that the engine jumps from line to line."""
+    """Factor out the common prefix of all marks, at least a newline, so that the engine jumps from line to line."""
     marks = list(marks)
     prefix = next(start for start in (rb"\n\.[ \t]*", rb"\n") if all(mark.startswith(start) for mark in marks))
     return re.compile(prefix + rb"(?:" + b"|".join(mark.removeprefix(prefix) for mark in marks) + rb")")
@@ -497,7 +497,7 @@ def _of_lines(marks: Iterable[bytes]) -> re.Pattern[bytes]:
 def _items(form: _Format) -> re.Pattern[bytes]:
     """An item of a format with what belongs to it; nothing in formats without any.
 
-    Whatever else may begin a line in them begins with other signs, so no other mark is passed over.
+    Every other mark of the format begins with other signs, so none is skipped.
     """
     item = next((mark for mark in _PATTERNS[form] if b"(?P<item>" in mark), rb"(?!)")
     return re.compile(item + passages.REST)
@@ -544,7 +544,7 @@ def read_messages(content: bytes) -> tuple[Message, ...]:
 
 
 def has_messages(content: bytes) -> bool:
-    r"""Whether `read_messages` finds several: none of them is made for that.
+    r"""Whether `read_messages` finds several, without building them.
 
     >>> has_messages(b"Ada: Tea?\nBob: Yes.\nAda: Now.\n"), has_messages(b"From: Ada\nTo: Bob\n\nTea?\n")
     (True, False)
@@ -555,12 +555,12 @@ def has_messages(content: bytes) -> bool:
 
 
 def _mails(content: bytes) -> list[int]:
-    """Where the mails of a mailbox begin."""
+    """The starts of the mails of a mailbox."""
     return [separator.start() for separator in _MBOX.finditer(content)] if content.startswith(b"From ") else []
 
 
 def _is_mail(content: bytes) -> bool:
-    """Do at least two of the headers of a mail stand at the beginning, one below the other?"""
+    """Whether a text begins with at least two headers of a mail, one below the other."""
     names, position = set(), 0
     for _ in range(40):
         header = _HEADER.match(content, position, position + 4_000)

@@ -53,25 +53,25 @@ class Masked:
 
     @property
     def comments(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where comments start and end."""
+        """The starts and ends of comments."""
         chosen = self.kinds == _BLANK
         return self.starts[chosen], self.ends[chosen]
 
     @property
     def strings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where strings start and end."""
+        """The starts and ends of strings."""
         chosen = self.kinds == _STRING
         return self.starts[chosen], self.ends[chosen]
 
     @property
     def directives(self) -> tuple[list[int], list[int]]:
-        """Where lines of the preprocessor start and end."""
+        """The starts and ends of preprocessor lines."""
         chosen = self.kinds == _DIRECTIVE
         return self.starts[chosen].tolist(), self.ends[chosen].tolist()
 
 
-# Pieces of patterns. Every alternative begins with a plain byte, so that the engine can jump to it: what stands in
-# front is looked back at from behind, and a group that only names a token stands empty at its end.
+# Pieces of patterns. Every alternative begins with a plain byte, so that the engine can jump to it: a pattern
+# that looks back checks what precedes it, and an empty group at its end names the token.
 _LINE = rb"//[^\n]*+"
 _HASH = rb"\#[^\n]*+"
 _BLOCK = rb"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)"
@@ -155,7 +155,7 @@ _ALIASES = {
     "terraform": "hcl", "ocaml_interface": "ocaml", "make": "hash", "dockerfile": "hash", "yaml": "hash",
     "clojure": "lisp", "commonlisp": "lisp", "scheme": "lisp", "racket": "lisp", "fish": "bash",
 }  # fmt: skip
-# The pieces that a kernel reads too, by the byte that each begins with. Of those that begin alike the order is its own.
+# The pieces that a kernel reads too, by first byte. The kernel orders pieces with equal first bytes.
 _COMPILED = {
     _LINE: (47, LINE), _BLOCK: (47, BLOCK), _RAW_CPP: (34, RAW), _TRIPLE: (34, TRIPLE), _TRIPLE_SINGLE: (39, TRIPLE),
     _CHARACTERS: (39, CHARACTERS), _DOUBLE: (34, SHORT), _SINGLE: (39, SHORT), _HASH: (35, REST),
@@ -223,7 +223,7 @@ def _masked_by_pattern(content: bytes, language: str) -> Masked:
 
 @lru_cache(maxsize=64)
 def _readers(language: str) -> NDArray[np.uint16] | None:
-    """What the kernel reads at each byte; None for a language of which it does not know every piece."""
+    """The kernel's readers by first byte; None for a language with a piece that the kernel lacks."""
     pieces = _PATTERNS.get(_ALIASES.get(language, language))
     if pieces is None or not all(piece in _COMPILED for piece in pieces):
         return None
@@ -236,7 +236,7 @@ def _readers(language: str) -> NDArray[np.uint16] | None:
 
 @lru_cache(maxsize=64)
 def _table_of_kinds(language: str) -> NDArray[np.uint8]:
-    """What a token is, by the byte that it begins with."""
+    """The kind of a token by its first byte."""
     table = np.full(256, _STRING, np.uint8)
     family = _ALIASES.get(language, language)
     comments = {
@@ -257,7 +257,7 @@ def _table_of_kinds(language: str) -> NDArray[np.uint8]:
 
 
 def _kinds_of(codes: NDArray[np.uint8], starts: NDArray[np.int64], language: str) -> NDArray[np.uint8]:
-    """What each token is, by the bytes that it begins with."""
+    """The kind of each token by its first bytes."""
     table, family = _table_of_kinds(language), _ALIASES.get(language, language)
     kinds: NDArray[np.uint8] = table[codes[starts]] if len(starts) else np.zeros(0, np.uint8)
     if family in ("javascript", "ruby") and len(starts):  # a slash begins comments here, and regular expressions
@@ -301,7 +301,7 @@ def _nested_end(content: bytes, token: re.Match[bytes]) -> int:
 
 
 def _slash_end(content: bytes, token: re.Match[bytes]) -> int:
-    """Behind a regular expression; 0 if the slash divides."""
+    """The end of a regular expression; 0 if the slash divides."""
     start = token.start()
     words = content[max(start - 40, 0) : start].rstrip(b" \t")
     if start and words and not _BEFORE_REGEX.search(words):
@@ -311,7 +311,7 @@ def _slash_end(content: bytes, token: re.Match[bytes]) -> int:
 
 
 def _template_end(content: bytes, token: re.Match[bytes]) -> int:
-    """Behind a template with code inside, which may hold templates again."""
+    """The end of a template whose code may hold nested templates."""
     depths = [0]  # of braces in each piece of code
     position = token.end()
     while depths:
@@ -338,12 +338,12 @@ def _template_end(content: bytes, token: re.Match[bytes]) -> int:
 
 
 def _here_end(content: bytes, token: re.Match[bytes]) -> int:
-    """Behind a document that stands in the source up to a line with its name."""
+    """The end of a here document: the line that holds only its name."""
     if token["rest"] and b"<<" in token["rest"]:
         return 0  # several at once: say nothing
     name = token["here"]
     if token.group(0)[2:3] not in b"-~\"'`" and token.lastgroup == "ruby" and not name.isupper():
-        return 0  # Ruby appends with the same sign
+        return 0  # Ruby also appends with this sign
     ends = _lone_names(content).get(name, [])
     after = bisect_right(ends, token.end())
     return ends[after] if after < len(ends) else 0
@@ -354,7 +354,7 @@ _LONE_NAME = re.compile(rb"\n[ \t]*+([A-Za-z_]\w{0,60}+)[ \t]*+\r?(?=\n|\Z)")
 
 @lru_cache(maxsize=1)
 def _lone_names(content: bytes) -> dict[bytes, list[int]]:
-    """Where lines end that hold one name and nothing else."""
+    """The ends of lines that hold one name and nothing else, by name."""
     ends: dict[bytes, list[int]] = {}
     for line in _LONE_NAME.finditer(content):
         ends.setdefault(line[1], []).append(line.end())
@@ -362,7 +362,7 @@ def _lone_names(content: bytes) -> dict[bytes, list[int]]:
 
 
 def _percent_end(content: bytes, token: re.Match[bytes]) -> int:
-    """Behind `%w[a b]` and the like, on one line."""
+    """The end of `%w[a b]` and similar literals, on one line."""
     start, sign = token.start(), token[0][-1:]
     previous = content[start - 1 : start] if start else b" "
     if content[max(start - 4, 0) : start] == b"def ":
@@ -387,7 +387,7 @@ _SPECIAL: dict[str, Callable[[bytes, re.Match[bytes]], int]] = {
 }
 
 
-# ---- preprocessor: Which branch of the preprocessor is read, where each of them opens a brace of its own?
+# ---- preprocessor: Which branch of the preprocessor is read, where each branch opens a brace?
 
 _DEEPEST = 32
 
@@ -420,7 +420,7 @@ class Brackets:
     """The brackets of a masked source, round, square and curly alike.
 
     A closer closes the last opener that is open, whatever its shape: in a source that is in order this is the
-    bracket of its own kind, and in one that is not, nobody knows.
+    bracket of its kind; in one that is not, no pairing is certain.
 
     >>> pairs = Brackets(b"f(a[1]) { g(); }")
     >>> pairs.close_of(1), pairs.close_of(8), pairs.close_of(0)
@@ -433,12 +433,12 @@ class Brackets:
 
     @cached_property
     def turns(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-        """Where brackets stand, how many are open before each and behind the last, and where those that open close."""
+        """The places of brackets, the depth before each and after the last, and the close of each opener."""
         return pair_brackets(self._code, _TURN)
 
     @cached_property
     def _pairs(self) -> tuple[list[int], list[int], list[int]]:
-        """Where brackets are opened, where each is closed (or -1), and how deep each is."""
+        """The openers, the close of each (or -1), and the depth of each."""
         places, depths, closes = self.turns
         opening = np.flatnonzero(depths[1:] > depths[:-1])
         return places[opening].tolist(), closes[opening].tolist(), depths[opening + 1].tolist()
@@ -457,7 +457,7 @@ class Brackets:
         return openers_of
 
     def close_of(self, opener: int) -> int | None:
-        """Where the bracket that opens here is closed, or None."""
+        """The close of the bracket that opens here, or None."""
         openers, closes, _ = self._pairs
         row = bisect_left(openers, opener)
         if row == len(openers) or openers[row] != opener or closes[row] < 0:
@@ -465,11 +465,11 @@ class Brackets:
         return closes[row]
 
     def open_of(self, closer: int) -> int | None:
-        """Where the bracket was opened that closes here, or None."""
+        """The opener of the bracket that closes here, or None."""
         return self._by_close.get(closer)
 
     def after(self, opener: int) -> int:
-        """Behind the bracket that closes this one; behind everything if none does."""
+        """The end of the bracket that closes this one; the end of the source if none does."""
         close = self.close_of(opener)
         return self._length if close is None else close + 1
 
@@ -481,7 +481,7 @@ class Brackets:
         return opened[row] if row >= 0 else None
 
     def stops(self, *, since: int = 0) -> NDArray[np.int64]:
-        """Semicolons at which no bracket is open that was opened since, however often others were closed."""
+        """Semicolons at which no bracket opened from `since` on is still open."""
         places, depths, _ = self.turns
         return find_stops(self._code, places, depths, since=since)
 
@@ -495,7 +495,7 @@ _BLANKS = 4_096  # bytes that are looked through at once
 
 
 def before_blanks(code: bytes, end: int) -> int:
-    """Where the words before a place of a masked source end; comments are blanks there, of any length."""
+    """The end of the words before a place of a masked source, where comments are blanks of any length."""
     start = end
     while start and not (words := code[max(start - _BLANKS, 0) : start].rstrip()):
         start = max(start - _BLANKS, 0)
@@ -503,7 +503,7 @@ def before_blanks(code: bytes, end: int) -> int:
 
 
 class Indentation:
-    """The lines of a masked source that have words and stand in no bracket, each with its column.
+    """The lines of a masked source that have words and lie outside brackets, each with its column.
 
     Without brackets all lines count. Lines that begin with what is `passing` (a pattern) are left out.
 
@@ -538,7 +538,7 @@ class Indentation:
         return max(bisect_right(self.starts, position) - 1, 0)
 
     def end_of(self, line: int, stop: int) -> int:
-        """Where the words of a line and of the lines in brackets below it end; the next line begins at `stop`."""
+        """The end of a line's words and of the bracketed lines below it; the next line begins at `stop`."""
         if line not in self._ends:
             start = self.starts[line] if line < len(self.starts) else stop
             self._ends[line] = start + len(self._code[start:stop].rstrip())

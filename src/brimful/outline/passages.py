@@ -1,6 +1,6 @@
-"""Which lists, tables, quotations and code blocks does a text have? What is done at each of their marks.
+"""Which lists, tables, quotations and code blocks does a text have? The handlers of their marks.
 
-Every handler gets the mark that `markup` found and answers where to go on.
+Every handler gets the mark that `markup` matched and returns where to go on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NEAR = 2_000  # bytes of blanks within a list
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A title: the bytes of its own lines, its level from 1, its words, and where its section ends."""
+    """A title: the bytes of its lines, its level from 1, its words, and the end of its section."""
 
     start: int
     end: int
@@ -47,12 +47,12 @@ class Passage:
 
 
 Title = tuple[int, int, int, bytes]
-"""A heading as it is found: where it starts and ends, its level, its words."""
+"""A heading before it is nested: start, end, level, words."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """What was found so far; `text` is the content with a newline in front."""
+    """The state of reading a text; `text` is the content with a newline in front."""
 
     content: bytes
     text: bytes
@@ -61,13 +61,13 @@ class Reading:
     passages: list[Passage] = field(default_factory=list)
     ranks: dict[tuple[bytes, bool], int] = field(default_factory=dict)  # of underlines in reStructuredText
     items: dict[int, list[int]] = field(default_factory=dict)  # of the lists among the passages
-    ends: dict[int, int] = field(default_factory=dict)  # of the same
+    ends: dict[int, int] = field(default_factory=dict)  # of the lists among the passages
     last_list: int = -1  # its place among the passages
     opened: list[tuple[bytes, int]] = field(default_factory=list)  # elements of HTML
 
 
 def line_above(content: bytes, line: int) -> tuple[int, bytes]:
-    """Where the line before the one at `line` begins, and its words."""
+    """The start and the words of the line above the one at `line`."""
     if not line:
         return 0, b""
     begin = max(line - 1 - LONGEST_TITLE - 8, 0)
@@ -89,7 +89,7 @@ def _add_passage(
 
 
 def trimmed(content: bytes, start: int, end: int) -> int:
-    """Where the words before `end` end."""
+    """The end of the last word before `end`."""
     return start + len(content[start:end].rstrip())
 
 
@@ -98,7 +98,7 @@ _LONGEST_FRONT = 20_000
 
 
 def front_matter(content: bytes) -> int:
-    """Where the front matter ends that a text begins with; 0 where it has none."""
+    """The end of a text's front matter; 0 where it has none."""
     opening = _FRONT.match(content)
     if opening is None:
         return 0
@@ -110,7 +110,7 @@ def front_matter(content: bytes) -> int:
 
 
 def _end_of(close: re.Pattern[bytes], reading: Reading, mark: re.Match[bytes]) -> int:
-    """Behind what closes a block; behind everything where nothing does."""
+    """The end of the sign that closes a block; the end of the text where none does."""
     closed = close.search(reading.text, mark.end())
     return closed.end() if closed is not None else len(reading.text)
 
@@ -184,7 +184,7 @@ def _on_directive(reading: Reading, mark: re.Match[bytes]) -> int:
 
 
 def _on_literal(reading: Reading, mark: re.Match[bytes]) -> int:
-    """What is indented below a line that ends with two colons."""
+    """A literal block: indented lines below a line that ends with two colons."""
     blank = reading.text.find(b"\n", mark.end() + 1)
     if blank < 0:
         return mark.end()
@@ -202,7 +202,7 @@ def _column(text: bytes, position: int) -> int:
 
 
 def _deeper_end(text: bytes, position: int, column: int) -> int:
-    """Behind the lines that are blank or indented more than this."""
+    """The end of the lines that are blank or indented more than `column`."""
     block = _deeper(min(column, _DEEPEST)).match(text, position)
     return block.end() if block is not None else position
 
@@ -261,7 +261,7 @@ _ELEMENTS: dict[bytes, _PassageKind] = {
 
 
 def _on_element(reading: Reading, mark: re.Match[bytes]) -> int:
-    """Elements stand in each other: what closes one closes those inside of it too."""
+    """Elements nest: a closing tag also closes open elements inside it."""
     what = mark["what"].lower()
     if mark["slash"]:
         for depth in range(len(reading.opened) - 1, max(len(reading.opened) - 1 - _DEEPEST, -1), -1):
@@ -289,7 +289,7 @@ REST = (
     rb"(?![ \t]*+(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)])[ \t])[^\n]*+"
     rb"|(?:\n[ \t]*+\r?(?=\n))++\n[ \t]{2,}+(?!(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3})[^\n]*+)*+"
 )
-"""What belongs to an item behind its sign."""
+"""The body of an item, after its sign."""
 _REST = re.compile(REST)
 
 
@@ -347,4 +347,4 @@ MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
     "literal": _on_literal, "block": _on_block, "begin": _on_begin, "environment": _on_environment,
     "braces": _on_braces, "element": _on_element, "item": _on_item,
 }  # fmt: skip
-"""What to do at each mark, by the name of its group."""
+"""The handler of each mark, by the name of its group."""

@@ -58,7 +58,7 @@ _ELISIONS = (
     "they're",
     "they’re",
 )
-# Openings whose pronoun stands for nothing, and fixed phrases.
+# Openings whose pronoun refers to nothing, and fixed phrases.
 _EMPTY = re.compile(
     r"(?:es gibt|es gab|il y a|il faut|such as|that said|that is to say|her majesty|his majesty"
     r"|this (?:paper|article|document|chapter|section|book|page|file|guide|report|study)\b|both .{1,40} and\b)"
@@ -68,7 +68,7 @@ _FIRST = re.compile(r"[\W\d_]*([^\W\d_]+(?:['’][^\W\d_]+|['’])?)")
 
 
 def refers_back(content: bytes, start: int) -> bool:
-    """Does the sentence at `start` open with a word whose meaning stands before it?
+    """Does the sentence at `start` open with a word that refers to an earlier sentence?
 
     >>> refers_back(b"Ada wrote notes. They became famous.", 17)
     True
@@ -88,10 +88,10 @@ def refers_back(content: bytes, start: int) -> bool:
     return first.rstrip("'’").encode() in _BACKWARD or _LATTER.match(phrase) is not None
 
 
-# ---- edges: Where may a text be shown from, or to, without parting a sentence? Told by the bytes around alone: any
-# kind of text, in any language, with marks that close behind a stop.
+# ---- edges: Where may a text be shown from, or to, without parting a sentence? The bytes around decide: any
+# kind of text, in any language, with marks that close after a stop.
 
-_EDGE_BACK = 400  # bytes before and behind an edge that say whether it is natural
+_EDGE_BACK = 400  # bytes before and after an edge that decide whether it is natural
 # No stop: the dots that begin a directive, `.. note::`.
 _STOPS = rb"(?<!\s\.)(?:[.!?:;]|\xe2\x80\xa6)(?:[\"')\]}*_`]|\xe2\x80[\x99\x9d]){0,4}"
 _WIDE_STOPS = rb"\xe3\x80[\x82\x8d\x8f]|\xef\xbc[\x81\x89\x9f]"

@@ -32,22 +32,22 @@ class Record:
     category: str | None = None
 
 
-Said = Callable[[int, int], tuple[int | None, str | None]]
-"""What the record of a range says: its time and its category."""
+Reader = Callable[[int, int], tuple[int | None, str | None]]
+"""Reads the time and category of the record of a range."""
 
 
 class Records(Sequence[Record]):
     """The records of data in order, in columns: a file has a hundred thousand, of which a window shows ten.
 
-    What one of them says is read when it is asked for.
+    Time and category of a record are read at access.
 
     >>> Records(np.array([0, 4]), np.array([4, 9]), lambda start, end: (end, None))[1]
     Record(start=4, end=9, time=9, category=None)
     """
 
-    def __init__(self, starts: Cuts, ends: Cuts, said: Said | None = None, *, have_categories: bool = True) -> None:
+    def __init__(self, starts: Cuts, ends: Cuts, read: Reader | None = None, *, have_categories: bool = True) -> None:
         self.starts, self.ends = starts, ends
-        self._said, self._have_categories = said, said is not None and have_categories
+        self._read, self._have_categories = read, read is not None and have_categories
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -58,9 +58,9 @@ class Records(Sequence[Record]):
     def __getitem__(self, index: slice) -> Records: ...
     def __getitem__(self, index: int | slice) -> Record | Records:
         if isinstance(index, slice):
-            return self.kept(index)
+            return self.select(index)
         start, end = int(self.starts[index]), int(self.ends[index])
-        return Record(start, end, *(self._said(start, end) if self._said else ()))
+        return Record(start, end, *(self._read(start, end) if self._read else ()))
 
     def __eq__(self, value: object) -> bool:
         return list(self) == list(value) if isinstance(value, Records) else NotImplemented
@@ -69,15 +69,15 @@ class Records(Sequence[Record]):
 
     @cached_property
     def have_categories(self) -> bool:
-        """Whether any of them says of which kind it is."""
+        """Whether any record has a category."""
         return self._have_categories and any(record.category for record in self)
 
-    def kept(self, which: slice | NDArray[np.bool_]) -> Records:
-        """Some of them."""
-        return Records(self.starts[which], self.ends[which], self._said, have_categories=self._have_categories)
+    def select(self, which: slice | NDArray[np.bool_]) -> Records:
+        """The chosen records."""
+        return Records(self.starts[which], self.ends[which], self._read, have_categories=self._have_categories)
 
     def touching(self, start: int, end: int) -> Records:
-        """Those that share a byte with a range."""
+        """The records that share a byte with a range."""
         return self[int(self.ends.searchsorted(start, side="right")) : int(self.starts.searchsorted(end, side="left"))]
 
     def between(self, start: int, end: int) -> Records:
@@ -91,7 +91,7 @@ NO_RECORDS = Records(np.empty(0, np.int64), np.empty(0, np.int64))
 
 # ---- elements: What are the records of a nested text: JSON, JSON Lines, XML?
 
-_REMEMBERED = 256  # records of JSON: neighbours are asked for again and again
+_REMEMBERED = 256  # records of JSON: neighbours are read repeatedly
 _LARGEST_LOAD = 65_536
 """A larger record is read for its time and category by pattern, not by a full parse."""
 
@@ -124,7 +124,7 @@ def _read_json_lines(content: bytes) -> Records:
 def _with_keys(content: bytes, starts: Cuts, ends: Cuts) -> Records:
     """Records with the times and categories that their own keys give; a key may be written with escapes."""
     may_tell = b"\\u" in content or b"\0" in content or _CATEGORY_KEY.search(content) is not None
-    cached = lru_cache(_REMEMBERED)(partial(_told_by_keys, content))
+    cached = lru_cache(_REMEMBERED)(partial(_read_by_keys, content))
     return Records(starts, ends, cached, have_categories=may_tell)
 
 
@@ -139,7 +139,7 @@ def _read_json(content: bytes) -> Records:
 
 
 def json_cuts(content: bytes) -> tuple[Cuts, Cuts]:
-    """Where elements begin, as `_read_json` finds them, and where anything follows a comma, at any depth.
+    """The starts of the elements of `_read_json`, and of everything after a comma, at any depth.
 
     >>> [cuts.tolist() for cuts in json_cuts(b'[{"a":1,"b":2},{"a":[3,4]}]')]
     [[15], [8, 15, 23]]
@@ -151,13 +151,13 @@ def json_cuts(content: bytes) -> tuple[Cuts, Cuts]:
 
 
 def _signs(content: bytes) -> tuple[Cuts, NDArray[np.uint8]]:
-    """Where commas, brackets and braces stand outside of strings, and which they are."""
+    """The offsets of commas, brackets and braces outside strings, and their bytes."""
     signs = kernels.find_json_signs(content)
     return signs, np.frombuffer(content, dtype=np.uint8)[signs]
 
 
 def _elements(signs: Cuts, kinds: NDArray[np.uint8], *, length: int) -> tuple[int, int, list[int]] | None:
-    """Where the elements' brackets open and close, and the commas between them."""
+    """The opening and closing bracket of the elements, and the commas between them."""
     opening, closing = (kinds | 32) == 123, (kinds | 32) == 125
     depth = np.cumsum(opening.astype(np.int64) - closing)
     tops = np.flatnonzero(opening)
@@ -213,11 +213,11 @@ _BLANKS = re.compile(rb"[ \t\r]*+\n|[ \t]*+")
 
 def _element_start(content: bytes, position: int) -> int:
     """After the blanks that end a line; the next line's indentation belongs to its element."""
-    blanks = _BLANKS.match(content, position)
-    return blanks.end() if blanks is not None else position
+    blank = _BLANKS.match(content, position)
+    return blank.end() if blank is not None else position
 
 
-def _told_by_keys(content: bytes, start: int, end: int) -> tuple[int | None, str | None]:
+def _read_by_keys(content: bytes, start: int, end: int) -> tuple[int | None, str | None]:
     """The time and category of a record that its own keys give."""
     if end - start <= _LARGEST_LOAD:
         text = content[start:end].strip(b" \t\r\n,")
@@ -292,9 +292,9 @@ def _read_xml(content: bytes) -> Records:
 
 
 def _parted(edges: list[int]) -> Records:
-    """What lies between edges in order, that say no more."""
+    """Records between ascending edges, without times and categories."""
     cuts = np.array(edges, np.int64)
-    return Records(cuts[:-1], cuts[1:]).kept(cuts[1:] > cuts[:-1])
+    return Records(cuts[:-1], cuts[1:]).select(cuts[1:] > cuts[:-1])
 
 
 def _line_or_self(content: bytes, position: int) -> int:
@@ -332,14 +332,14 @@ def _read_rows(content: bytes, language: str) -> tuple[Records, tuple[int, int] 
     body = sample[1:] if header else sample
     when, by_name = _time_column(names, body)
     category = next((index for index, name in enumerate(names) if _CATEGORY_NAME.match(name) and index != when), None)
-    facts = _told_by_cells(content, separator=separator, when=when, category=category, epoch=by_name)
-    records = Records(starts, ends, facts, have_categories=category is not None)
+    read = _read_by_cells(content, separator=separator, when=when, category=category, epoch=by_name)
+    records = Records(starts, ends, read, have_categories=category is not None)
     if not header:
         return records, None
     spans = enumerate(zip(starts.tolist(), ends.tolist(), strict=True))
     first = next((number for number, (start, end) in spans if content[start:end].strip()), 0)
     start, end = int(starts[first]), int(ends[first])
-    return records.kept(np.arange(len(starts)) != first), (start, start + len(content[start:end].rstrip(b"\r\n")))
+    return records.select(np.arange(len(starts)) != first), (start, start + len(content[start:end].rstrip(b"\r\n")))
 
 
 def _separator(content: bytes) -> bytes:
@@ -431,10 +431,10 @@ def _share(body: list[list[bytes]], index: int, *, epoch: bool) -> bool:
     return good > 0 and good * 3 >= len(cells) * 2
 
 
-def _told_by_cells(
+def _read_by_cells(
     content: bytes, *, separator: bytes, when: int | None, category: int | None, epoch: bool
-) -> Said | None:
-    """What says a row's time and category, by the columns that have them."""
+) -> Reader | None:
+    """A reader of a row's time and category from their columns."""
     wanted = sorted(column for column in (when, category) if column is not None)
     if not wanted:
         return None
@@ -448,14 +448,14 @@ def _told_by_cells(
     time_group = wanted.index(when) + 1 if when is not None else 0
     category_group = wanted.index(category) + 1 if category is not None else 0
 
-    def said(start: int, end: int) -> tuple[int | None, str | None]:
+    def read_row(start: int, end: int) -> tuple[int | None, str | None]:
         cells = match(content, start, end)
         if cells is None:
             return None, None
         time = time_of(_plain(cells[time_group]), epoch=epoch) if time_group else None
         return time, (_plain(cells[category_group]).decode(errors="replace") or None) if category_group else None
 
-    return said
+    return read_row
 
 
 # ---- logs: What are the records of a log?
@@ -485,7 +485,7 @@ _KEYS = (b"ts=", b"time=", b"timestamp=")
 
 
 def _start_in(text: bytes) -> re.Pattern[bytes]:
-    """What a first line starts with, of all that lines of this text may: two kinds are slow to be told from others."""
+    """The pattern of first lines of a log; two slow alternatives are left out where no line needs them."""
     return _STARTS[_ACCESS.search(text) is not None, any(key in text for key in _KEYS)]
 
 
@@ -514,10 +514,10 @@ def _read_log(content: bytes) -> Records:
     if len(edges) < 2:
         return NO_RECORDS
     edges[0] = 0
-    return Records(edges[:-1], edges[1:], partial(_told_by_stamp, begins, text))
+    return Records(edges[:-1], edges[1:], partial(_read_by_stamp, begins, text))
 
 
-def _told_by_stamp(begins: re.Pattern[bytes], text: bytes, start: int, end: int) -> tuple[int | None, str | None]:
+def _read_by_stamp(begins: re.Pattern[bytes], text: bytes, start: int, end: int) -> tuple[int | None, str | None]:
     """The time and level of an entry, of which the first may have lines before it; `text` has a newline in front."""
     match = begins.search(text, start)
     assert match is not None
@@ -573,7 +573,7 @@ def _read(content: bytes, language: str | None) -> Records:
 
 
 def _with_comments(content: bytes, start: int) -> int:
-    """Where a block starts when the comment lines directly above it belong to it."""
+    """The start of a block with the comment lines directly above it."""
     while start:
         line = content.rfind(b"\n", 0, start - 1) + 1
         if content[line : line + 1] not in (b"#", b";"):
@@ -583,7 +583,7 @@ def _with_comments(content: bytes, start: int) -> int:
 
 
 def _lines(content: bytes) -> tuple[Cuts, Cuts]:
-    """Where lines start and end."""
+    """The starts and ends of lines."""
     starts = line_starts(content)
     return starts, np.append(starts[1:], len(content))
 
@@ -597,4 +597,4 @@ def _aligned(content: bytes, records: Records) -> Records:
     is_safe = (safe[safe.searchsorted(starts)] == starts) & (safe[safe.searchsorted(ends)] == ends)
     for row in np.flatnonzero(~FILLED[np.frombuffer(content, np.uint8)[starts]]).tolist():
         is_safe[row] &= not content[starts[row] : ends[row]].isspace()
-    return records if is_safe.all() else records.kept(is_safe)
+    return records if is_safe.all() else records.select(is_safe)

@@ -1,6 +1,6 @@
 """Which definitions does JavaScript or TypeScript hold?
 
-A function may stand behind `function`, after a name and `=` or `:`, or as a method `name(…) {`. All of them begin a
+A function may follow `function`, a name and `=` or `:`, or be a method `name(…) {`. All of them begin a
 line, and code written in one line without end says nothing.
 """
 
@@ -44,7 +44,7 @@ _TYPE_SIGN = re.compile(rb"[({\[;\n,)}]|=>|=")
 
 
 def declared_in_script(source: Source) -> list[Found]:
-    """Functions, methods, classes, types and the constants that others see."""
+    """Functions, methods, classes, types and exported or capitalised constants."""
     text = b"\n" + source.code
     is_typed = source.language != "javascript"
     definitions: list[Found] = []
@@ -106,7 +106,7 @@ _CLASS_SIGN = re.compile(rb"[<>({;]")
 
 
 def _class_brace(code: bytes, pairs: Brackets, position: int) -> int:
-    """The brace of a class, behind type arguments that may hold braces too."""
+    """The brace of a class, after type arguments that may hold braces too."""
     depth, stop = 0, position + _REACH
     while (sign := _CLASS_SIGN.search(code, position, stop)) is not None:
         word, position = sign[0], sign.end()
@@ -145,7 +145,7 @@ def _variable(source: Source, head: re.Match[bytes], start: int) -> Found | None
 
 
 def _value_start(code: bytes, pairs: Brackets, position: int) -> int | None:
-    """Behind the `=` of a declaration, which may have a type in front."""
+    """The start of the value after the `=` of a declaration, which may have a type in front."""
     first, stop = position, position + _REACH
     while (sign := _TYPE_SIGN.search(code, position, stop)) is not None:
         word, place = sign[0], sign.start()
@@ -209,7 +209,7 @@ def _is_entry(code: bytes, end: int) -> bool:
 
 
 def _arrow_of(code: bytes, pairs: Brackets, position: int) -> int | None:
-    """Behind the `=>` of an arrow function that begins here."""
+    """The end of the `=>` of an arrow function that begins here."""
     if code[position : position + 1] == b"<":
         position = _behind_angles(code, position)
         if position < 0:
@@ -241,7 +241,7 @@ def _behind_angles(code: bytes, position: int) -> int:
 
 
 def _return_type(code: bytes, pairs: Brackets, position: int, *, until: bytes) -> int | None:
-    """Read `: type` and what it ends with: behind `=>`, or at the brace of a body."""
+    """Read `: type` and what it ends with: the end of `=>`, or the brace of a body."""
     stop = position + _REACH
     place = _behind_blanks(code, position + 1 + (code[position : position + 1] != b":"))
     is_value = True  # is a type wanted here, so that a brace is part of it?
@@ -280,7 +280,7 @@ def _is_function_type(code: bytes, arrow: int, first: int) -> bool:
 
 
 def _body_of(code: bytes, pairs: Brackets, position: int) -> int | None:
-    """The brace of a function's body, behind its parameters and their type."""
+    """The brace of a function's body, after its parameters and their type."""
     opening = code.find(b"(", position, position + _REACH)
     if opening < 0:
         return None
@@ -329,7 +329,7 @@ def _directly_in(pairs: Brackets, bodies: list[tuple[int, int]], position: int) 
 
 
 def _signed(code: bytes, pairs: Brackets, position: int) -> tuple[int, int]:
-    """Where a signature without a body ends, twice."""
+    """The end of a signature without a body, as signature end and definition end."""
     opening = code.find(b"(", position, position + _REACH)
     if opening < 0:
         end = line_end(code, position)
@@ -346,7 +346,7 @@ _OPERATOR_BELOW = re.compile(rb"\s*+(?:[-+*/%&|=<>.?:)]|extends\b|in\b|instanceo
 
 
 def _value_end(code: bytes, pairs: Brackets, position: int) -> int:
-    """Where a value or type ends: at its semicolon, or with a line that nothing goes on from."""
+    """The end of a value or type: its semicolon, or a line that the next one does not continue."""
     start, stop = position, min(position + _REACH, len(code))
     while (sign := _VALUE_SIGN.search(code, position, stop)) is not None:
         word, place = sign[0], sign.start()

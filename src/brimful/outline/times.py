@@ -40,10 +40,10 @@ _EPOCH_LATEST = 4_102_444_800  # 2100-01-01
 
 
 def time_of(text: bytes, start: int = 0, end: int | None = None, *, epoch: bool = False) -> int | None:
-    """The time stamp that stands at `start`, or None; a stamp without a zone is in UTC.
+    """The time of the stamp at `start`, or None; a stamp without a zone is in UTC.
 
     A bare number is taken for seconds (or milli-, micro-, nanoseconds) only when `epoch` is set. A
-    stamp without a year says nothing: no clock is asked.
+    stamp without a year gives None: no clock is read.
 
     >>> time_of(b"2024-05-01T12:00:00+02:00")
     1714557600

@@ -139,7 +139,7 @@ def _stemmer(language: str) -> Callable[[list[Any]], list[Any]]:
         ) from error
     if not hasattr(_own, language):
         stemmer = Stemmer.Stemmer(SNOWBALL[language])
-        stemmer.maxCacheSize = 0  # a look-up takes three times as long as stemming
+        stemmer.maxCacheSize = 0  # a look-up takes triple the time of stemming
         setattr(_own, language, stemmer)
     stemmer = getattr(_own, language)
     return lambda words: list(stemmer.stemWords(words))

@@ -395,7 +395,7 @@ def matches_in(text: str, words: Sequence[Collection[bytes]]) -> tuple[tuple[int
     def around(first: tuple[int, int]) -> tuple[tuple[int, int], ...]:
         return (first, *(min(item, key=lambda place: (abs(place[0] - first[0]), place)) for item in places[1:]))
 
-    return min((around(first) for first in places[0]), key=lambda found: (_reach(found), found))
+    return min((around(first) for first in places[0]), key=lambda spans: (_reach(spans), spans))
 
 
 def _reach(places: Sequence[tuple[int, int]]) -> int:
