@@ -32,7 +32,7 @@ class Record:
     category: str | None = None
 
 
-Reader = Callable[[int, int], tuple[int | None, str | None]]
+_Reader = Callable[[int, int], tuple[int | None, str | None]]
 """Reads the time and category of the record of a range."""
 
 
@@ -45,7 +45,7 @@ class Records(Sequence[Record]):
     Record(start=4, end=9, time=9, category=None)
     """
 
-    def __init__(self, starts: Cuts, ends: Cuts, read: Reader | None = None, *, have_categories: bool = True) -> None:
+    def __init__(self, starts: Cuts, ends: Cuts, read: _Reader | None = None, *, have_categories: bool = True) -> None:
         self.starts, self.ends = starts, ends
         self._read, self._have_categories = read, read is not None and have_categories
 
@@ -433,7 +433,7 @@ def _share(body: list[list[bytes]], index: int, *, epoch: bool) -> bool:
 
 def _read_by_cells(
     content: bytes, *, separator: bytes, when: int | None, category: int | None, epoch: bool
-) -> Reader | None:
+) -> _Reader | None:
     """A reader of a row's time and category from their columns."""
     wanted = sorted(column for column in (when, category) if column is not None)
     if not wanted:
