@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import pairwise
 from operator import add, attrgetter
+from sys import maxsize
 from typing import Generic, NamedTuple, TypeVar
 
 from brimful.assembly.context import Reason
@@ -111,7 +112,7 @@ def _best_first(units: Sequence[Sequence[Window]]) -> list[list[Window]]:
 # A layout has blocks, and a block has slots, in the order in which they will be read. What is written between two
 # windows depends on both (the marker of the gap, a trail that they share), and on no others. Costs are measures
 # (`TokenCounter.measure`), which add up exactly, held in a tree over the slots of a block and one over the blocks:
-# changing one slot costs a handful of additions. While only the last block changes, what stands before it is one sum.
+# changing one slot costs a handful of additions.
 
 Piece = Measure | str
 """A text that was measured, or a short one as it is."""
@@ -226,9 +227,8 @@ class Layout:
         self._costs = costs or Costs()
         self._paths: list[str] = []
         self._slots: list[_Tree[_Run]] = []
-        self._blocks: _Tree[Measure] | None = None  # made when another block than the last one changes
-        self._first = 0  # the first block with a window: all later ones follow a separator
-        self._before: Measure | None = None  # until then, everything before the last block
+        self._blocks: _Tree[Measure] = _Tree(add)
+        self._first = maxsize  # the first block with a window: all later ones follow a separator
         self.tokens = 0
         self.wanted = 0  # what the last `put` would have come to
 
@@ -239,9 +239,6 @@ class Layout:
 
     def add_block(self, path: str) -> int:
         """A new, empty block at the end; it costs nothing until a window is put into it."""
-        if self._blocks is None and self._slots:
-            preceding = self._last_parts()
-            self._before = self._row(*preceding) if preceding else None
         self._paths.append(path)
         self._slots.append(_Tree(self._meet))
         return len(self._slots) - 1
@@ -250,7 +247,8 @@ class Layout:
         """Add blocks with all their windows at once, whether they fit or not; None leaves a slot empty."""
         for path, windows in blocks:
             self._slots[self.add_block(path)].fill([self._run(window) if window else None for window in windows])
-        self.tokens = self.wanted = self._total(self._last_parts())
+        self._blocks = self._tree()
+        self.tokens = self.wanted = self._sum()
 
     def cost_of(self, blocks: Sequence[Sequence[Window]]) -> int:
         """The tokens of a context of exactly these blocks."""
@@ -277,24 +275,18 @@ class Layout:
 
     def put(self, block: int, slot: int, window: Window | None, *, available: int) -> bool:
         """Put a window into a slot (None clears it) if the whole then fits; else change nothing."""
-        if self._blocks is None and block < len(self._slots) - 1:
-            self._blocks = self._tree()
         slot_before = self._slots[block].put(slot, self._run(window) if window else None)
         block_before: list[Measure | None] | None = None
-        if self._blocks is None:
-            tokens = self._total(self._last_parts())
+        if self._begins_elsewhere(block):
+            self._blocks = self._tree()
         else:
-            if self._begins_elsewhere(block):
-                self._blocks = self._tree()
-            else:
-                block_before = self._blocks.put(block, self._leaf(block))
-            tokens = self._total([] if self._blocks.total is None else [self._blocks.total])
-        self.wanted = tokens
+            block_before = self._blocks.put(block, self._leaf(block))
+        self.wanted = tokens = self._sum()
         if tokens > available:
             self._slots[block].undo(slot, slot_before)
-            if block_before is not None and self._blocks is not None:
+            if block_before is not None:
                 self._blocks.undo(block, block_before)
-            elif self._blocks is not None:
+            else:
                 self._blocks = self._tree()
             return False
         self.tokens = tokens
@@ -308,7 +300,7 @@ class Layout:
     def _tree(self) -> _Tree[Measure]:
         """The sum of all blocks, for one after the other to change."""
         filled = (number for number, slots in enumerate(self._slots) if slots.total is not None)
-        self._first = next(filled, len(self._slots))
+        self._first = next(filled, maxsize)
         tree: _Tree[Measure] = _Tree(add)
         tree.fill([self._leaf(number) for number in range(len(self._slots))])
         return tree
@@ -350,12 +342,9 @@ class Layout:
             remembered = self._costs.texts[key] = window, self._counter.measure(window.text)
         return remembered[1]
 
-    def _last_parts(self) -> list[Piece]:
-        """The pieces of all blocks, where only the last one has changed."""
-        last = self._parts(len(self._slots) - 1) if self._slots else []
-        if self._before is None:
-            return last
-        return [self._before, self._form.block_separator, *last] if last else [self._before]
+    def _sum(self) -> int:
+        """The tokens of all blocks."""
+        return self._total([] if self._blocks.total is None else [self._blocks.total])
 
     def _parts(self, block: int) -> list[Piece]:
         """The pieces of a block; empty where it has no window."""
