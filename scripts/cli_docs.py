@@ -51,7 +51,9 @@ def _values(choice: Choice) -> str:
     if choice.names:
         values = ", ".join(f"`{name}`" for name in choice.names)
     elif choice.kind in ("int", "float"):
-        values = span_of(choice) + (f", in {choice.unit}" if choice.unit else "")
+        span = span_of(choice).removeprefix("a whole number").removeprefix(" from").removeprefix(",").strip()
+        values = span.replace("a number", "decimal").replace("between ", "").replace(" and ", " to ")
+        values += f" {choice.unit}" if choice.unit else ""
     else:
         values = {"bool": "on, off", "text": "a text", "texts": "texts"}[choice.kind]
     return f"{values}; none" if choice.may_be_none else values
