@@ -7,6 +7,7 @@ import pytest
 from brimful import Document
 from brimful.search.field import TermHits, idf
 from brimful.search.query import parse_query
+from brimful.search.reading import QuestionCues
 from brimful.search.search import MOST_WORDS, _bounded, best_of, parse_question
 from brimful.search.search import search as search_text
 from brimful.settings import FieldSettings
@@ -257,9 +258,9 @@ def test_a_word_that_only_asks_counts_its_share_of_what_says_something(laid):
 
     def worth(word, beside):
         term_hits = [TermHits(each, share if each == word else 1.0, placed(each)) for each in (word, beside)]
-        return [
-            each.weight * idf(each.occurrences, len(columns)) for each in _bounded(columns, term_hits, FieldSettings())
-        ]
+        cues = QuestionCues(columns, parse_query(f"{word.decode()} {beside.decode()}"))
+        bounded = _bounded(cues, term_hits, FieldSettings())
+        return [each.weight * idf(each.occurrences, len(columns)) for each in bounded]
 
     def placed(term):
         return ((1000, columns.places(term)),)

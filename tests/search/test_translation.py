@@ -88,3 +88,9 @@ def test_a_model_reads_the_question_in_the_words_of_the_corpus(tmp_path):
         late = LateEncoder(Reader(), engine._store, runtime="fake", table=Table)
         search(engine.columns, "¿Cómo supprimer una fila?", late=late)
     assert "¿Cómo remove una row ?" in read
+
+
+def test_little_words_of_the_question_only_ask(ask):
+    """They are no words that the corpus lacks, and they weigh what "how" weighs in English."""
+    found, _ = ask("¿Cómo quitar una fila de las tablas?")
+    assert set(found.missing) <= {"quitar", "tablas"}

@@ -56,6 +56,11 @@ class QuestionCues:
         """The language that most of its words are little words of; None where two are as likely."""
         return most_little_words(self.words)
 
+    def is_little(self, term: bytes) -> bool:
+        """Whether a term is a little word of the corpus's languages or of the question's own."""
+        languages = self.columns.languages or ("en",)
+        return is_stop_word(term, languages if self.language is None else (*languages, self.language))
+
     @cached_property
     def only_asking(self) -> set[bytes]:
         """The words that only ask: what happens, how long, how many."""
@@ -161,7 +166,8 @@ def missing_words(cues: QuestionCues, forms: Sequence[WordForms], repairs: Seque
         if term not in present
         and not term[:1].isdigit()
         and not _IDEOGRAPH.search(term.decode("utf-8", "replace"))
-        and not is_stop_word(term, (*columns.languages, "en"))
+        and not is_stop_word(term, ("en",))
+        and not cues.is_little(term)
         and term not in cues.only_asking
         and not columns.is_titled(term)
     )

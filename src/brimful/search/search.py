@@ -443,7 +443,7 @@ def _term_hits(
         if key in form_sets or not (word_forms or term in glued or columns.is_titled(term)):
             continue  # another form of a word that is sought already, or a word that is nowhere
         form_sets.add(key)
-        is_asking = is_stop_word(term, columns.languages) or term == where
+        is_asking = cues.is_little(term) or term == where
         weight = settings.asking if is_asking else 1.0
         if term in parts:
             weight *= settings.part
@@ -461,7 +461,7 @@ def _term_hits(
         names = tuple(form.terms[0] for form in word_forms)
         term_hits.append(TermHits(term, 1.0, columns.places_of(tuple(word_forms)), names))
     return [
-        *_bounded(columns, term_hits, settings),
+        *_bounded(cues, term_hits, settings),
         *(
             TermHits(b" ".join(terms), settings.phrase, ((THOUSAND, literal(columns, terms)),), is_literal=True)
             for terms in query.phrases
@@ -485,10 +485,10 @@ def _options(columns: CorpusColumns, query: Query) -> Iterator[TermHits]:
                 yield hits
 
 
-def _bounded(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> list[TermHits]:
+def _bounded(cues: QuestionCues, term_hits: Sequence[TermHits], settings: FieldSettings) -> list[TermHits]:
     """A word that only asks counts no more than its share of the rarest that says something, however rare it is."""
-    worth = [idf(hits.occurrences, len(columns)) for hits in term_hits]
-    asks = [is_stop_word(hits.word, columns.languages) for hits in term_hits]
+    worth = [idf(hits.occurrences, len(cues.columns)) for hits in term_hits]
+    asks = [cues.is_little(hits.word) for hits in term_hits]
     limit = settings.asking * max((value for value, only in zip(worth, asks, strict=True) if not only), default=inf)
     return [
         replace(hits, weight=min(hits.weight, limit / value)) if only else hits
