@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz fuzz-kernels fuzz-guided wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-scale bench-embed bench-outline bench-densify bench-choices bench-reading ablation eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo test test-faults fuzz fuzz-kernels fuzz-guided wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-scale bench-embed bench-outline bench-densify bench-choices bench-reading eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,9 +112,6 @@ bench-reading: $(STAMP)  ## The reader's test: 200 windows of the dev sets, judg
 
 recording: $(STAMP)  ## Record the first commands on a terminal, into docs/start.md
 	@$(BIN)/python scripts/start_page.py
-
-ablation: $(STAMP)  ## What each part of the ranking brings, on the shared evaluation sets (several minutes)
-	@$(BIN)/python benchmarks/ablation.py
 
 screenshot: $(STAMP)  ## Take the pictures of the page that the documentation shows
 	@$(PYTHON) scripts/make_browser.py
