@@ -64,7 +64,7 @@ def test_a_repair_is_undone_by_a_button(tab):
     page = tab.open("When are sconse served?", budget=300)
     with tab.answering():
         page.get_by_role("button", name="As typed").click()
-    expect(page.locator("#empty")).to_contain_text("No document has: sconse")
+    expect(page.locator("#missing")).to_contain_text("No document has: sconse")
     expect(page.locator("#as-typed")).to_have_count(0)
     expect(page.locator("#repair")).not_to_be_checked()
     assert "repair=false" in page.url
