@@ -31,9 +31,9 @@ def heads_of(text, kind="prose", language="markdown"):
         ("- item\n---\ntext\n", "markdown", []),
         ("one\ntwo\n---\n", "markdown", []),
         (
-            "=====\n Top\n=====\n\nSub\n---\n\nSub\n===\n",
+            "=====\n Top\n=====\n\nSub\n---\n\nPot\n===\n",
             "rst",
-            [("=====\n Top\n=====", 1), ("Sub\n---", 2), ("Sub\n===", 3)],
+            [("=====\n Top\n=====", 1), ("Sub\n---", 2), ("Pot\n===", 3)],
         ),
         ("A long title\n---\n", "rst", []),
         ("# a comment\n\nTitle\n~~~~~\n", "rst", [("Title\n~~~~~", 1)]),

@@ -47,6 +47,7 @@ def test_names(path: str, expected: tuple[str, str]) -> None:
         (b"package main\n\nfunc main() {\n\tprintln(1)\n}\n", ("code", "go")),
         (b"<!DOCTYPE html><html><p>Hi</p></html>", ("prose", "html")),
         (b"# Title\n\nSome words, and more words.\n", ("prose", "markdown")),
+        (b"# Lines of a comment\n# below each other\nfont 10\n# its size\nsize 3\n", ("prose", "text")),
         (b"One day, a fox came.\nIt was late, and it was cold.\nThen, it left.\n", ("prose", "text")),
         (b"", ("prose", "text")),
         (b"\x00\x01\xff\xfe", ("prose", "text")),

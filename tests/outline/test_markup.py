@@ -47,7 +47,7 @@ def passages(text: str, path: str = "a.txt", language: str = "text") -> list[tup
         ("- item\n---\none\ntwo\n---\n", "markdown", "a.md", []),
         ("# Tea\r\n\r\ntext\r\n", "markdown", "a.md", [(1, "Tea")]),
         ("# a comment\n\nls -l\n", "text", "notes.txt", []),
-        ("=====\n Top\n=====\n\nSub\n---\n\nSub\n===\n", "rst", "a.rst", [(1, "Top"), (2, "Sub"), (3, "Sub")]),
+        ("=====\n Top\n=====\n\nSub\n---\n\nPot\n===\n", "rst", "a.rst", [(1, "Top"), (2, "Sub"), (3, "Pot")]),
         ("A long title\n---\n", "rst", "a.rst", []),
         (".. code-block:: text\n\n   Title\n   =====\n\nYes\n---\n", "rst", "a.rst", [(1, "Yes")]),
         (".. code-block::\n-----------------\n", "rst", "a.rst", []),
@@ -303,6 +303,35 @@ def test_a_repeated_heading_and_a_sentence_are_no_headings(text: bytes, titles: 
     assert headings[-1].section_end == len(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "path", "found"),
+    [
+        ("Logs\n====\n\n------------\n$ git log\n------------\n", "text", "a.txt", ["Logs"]),
+        ("Files\n\nName      Size\n--------------\n", "text", "a.txt", []),
+        (
+            "All of it ends here for now\n------------------------------------------------------------\n",
+            "text",
+            "a",
+            [],
+        ),
+        ("[NOTE]\n====\nHot.\n", "text", "a.txt", []),
+        ("--- a/pot.c\n===========\n", "text", "a.patch", []),
+        ("DEPTH:\n\nfind(a);\n--------\n\nIt is the same as that:\n-----------------------\n", "text", "a.txt", []),
+        ("# {{ title }}\n\n## | task | command |\n\n## Pots | cups\n", "markdown", "a.md", ["Pots | cups"]),
+        ("茶壶\n====\n\n热。\n", "text", "a.txt", ["茶壶"]),
+    ],
+)
+def test_what_only_looks_like_a_heading_is_none(text: str, language: str, path: str, found: list[str]) -> None:
+    """A line that closes a block, code, a row of a table or a name in brackets heads nothing."""
+    assert [title for _, title in titles(text, path, language)] == found
+
+
+def test_asciidoc_is_known_by_its_signs_and_has_titles_with_a_line_below() -> None:
+    """A line below is about as wide as the title; others begin and end blocks, in which nothing is a heading."""
+    text = "Tea\n===\n\n[[pot]]\nThe pot\n-------\n\n[source,sh]\n----\nls\n\nHOT TEA\n----\n\nCups\n~~~~\nTwo.\n"
+    assert titles(text, "a.txt") == [(1, "Tea"), (2, "The pot"), (3, "Cups")]
+
+
 # ---- pages
 
 
@@ -331,18 +360,24 @@ def _trail(content, words):
 
 
 def test_what_stands_at_the_head_of_a_page_names_what_stands_on_it():
-    """Lines that every page begins with name none; a page without a title of its own is not called by the last one."""
+    """Lines that every page begins with name none; a page without a title of its own stands below no heading."""
     content = _paged(PAGES)
     assert _trail(content, b"Purchases") == ["Consolidated Statement of Cash Flows"]
     assert _trail(content, b"Total assets") == ["Consolidated Balance Sheet"]
-    assert _trail(content, b"goes on") == ["Northwind Traders"]
+    assert _trail(content, b"goes on") == []
     assert _trail(content, b"Leases") == ["Notes to the Statements"]
     assert _titles(content) == [
         b"Consolidated Statement of Cash Flows",
         b"Consolidated Balance Sheet",
-        b"Northwind Traders",
         b"Notes to the Statements",
     ]
+
+
+def test_a_running_head_with_the_number_of_its_page_names_no_page():
+    """`Chapter 1: Tea 7` stands on many pages, each time with another number."""
+    pages = [b"Chapter 1: Tea %d\n\nIt goes on.\n" % number for number in range(6)]
+    heads = [b"Steam and Water\n\nHot.\n", b"Cups for Two\n\nBoth.\n"]
+    assert _titles(b"\f".join([*pages, *heads])) == [b"Steam and Water", b"Cups for Two"]
 
 
 def test_headings_that_reach_over_pages_are_not_cut_by_them():

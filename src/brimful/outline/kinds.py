@@ -408,10 +408,17 @@ def _is_rst(text: bytes, signs: set[bytes]) -> bool:
     return (directive or role) and (directive is role or _UNDERLINE.search(text) is not None)
 
 
+_HASHES = re.compile(rb"\n#")
+_ALONE = re.compile(rb"(?:\A|\n[ \t\r]*+)\n#{1,6} \S[^\n]*+(?=\n[ \t\r]*+(?:\n|\Z)|\Z)")
+
+
 def _is_markdown(text: bytes, signs: set[bytes]) -> bool:
-    """Is there a heading, a fence, a list item or a link?"""
-    return (
-        not signs.isdisjoint(_SURE_SIGNS)
-        or (_HEADING_SIGN in signs and re.search(rb"\n#{1,6} \S", text) is not None)
-        or (not signs.isdisjoint(_ITEM_SIGNS) and re.search(rb"\n[-*] \S", text) is not None)
-    )
+    """Is there a fence or a link, do headings stand alone, or is there a list item?
+
+    Lines of a comment stand below each other, or right above what they explain.
+    """
+    if not signs.isdisjoint(_SURE_SIGNS):
+        return True
+    if _HEADING_SIGN in signs:
+        return 2 * len(_ALONE.findall(text)) >= len(_HASHES.findall(text))
+    return not signs.isdisjoint(_ITEM_SIGNS) and re.search(rb"\n[-*] \S", text) is not None

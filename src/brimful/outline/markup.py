@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal, overload
 
@@ -127,36 +128,38 @@ _HEAD_LINES = 10
 """First lines of a page that may hold its head."""
 _RUNNING = (3, 10)
 """A line that heads more than 3 pages and more than a tenth of all is a running head and names no page."""
+_PAGE_NUMBER = re.compile(rb"\A\d+[ \t]+|[ \t]+\d+\Z")
+_LEAST_HEADS = 4
+"""Of so many pages one has a head, where heads are no accident."""
 _WORD = re.compile(rb"[A-Za-z\x80-\xff][A-Za-z'\x80-\xff-]*")
 _SMALL_WORD = 4
 """Letters of a word that may be small in a title."""
 _LONGEST_LINE = 90
 
 
-def _page_heads(content: bytes) -> list[Title]:
-    r"""The head of each page as a title: start, end, level, and words.
+def _page_heads(content: bytes) -> list[tuple[Title, int]]:
+    r"""The head of each page as a title (start, end, level, and words), and where the page ends.
 
     A line there is a title if its words begin with capitals, short ones aside, and it does not end as a sentence.
-    Lines that most pages begin with are left out; of a page that has no others the last of them ends what the page
-    before was about.
+    Lines that most pages begin with are running heads and left out; a page that has no others has no head.
 
     >>> pages = [b"ACME Corp\n%b\n\nSome text that goes on.\n" % title for title in (b"Balance Sheet", b"Cash Flows")]
-    >>> [title for *_, title in _page_heads(b"\f".join([*pages, *pages]))]
+    >>> [words for (*_, words), _ in _page_heads(b"\f".join([*pages, *pages]))]
     [b'Balance Sheet', b'Cash Flows', b'Balance Sheet', b'Cash Flows']
     """
     if content.count(b"\f") < _LEAST_PAGES - 1:
         return []
     starts = [0, *(feed.end() for feed in re.finditer(rb"\f", content))]
     pages = [_titles_at(content, start) for start in starts]
-    times = Counter(line for titles in pages for line in {line for _, line in titles})
+    times = Counter(line for titles in pages for line in {_PAGE_NUMBER.sub(b"", line) for _, line in titles})
     max_pages = max(_RUNNING[0], len(pages) // _RUNNING[1])
     heads = []
-    for titles in pages:
-        rare = [title for title in titles if times[title[1]] <= max_pages] or titles[-1:]
+    for titles, end in zip(pages, [*starts[1:], len(content)], strict=True):
+        rare = [title for title in titles if times[_PAGE_NUMBER.sub(b"", title[1])] <= max_pages]
         if rare:
             last, line = rare[-1]
-            heads.append((rare[0][0], last + len(line), 1, b", ".join(line for _, line in rare)))
-    return heads
+            heads.append(((rare[0][0], last + len(line), 1, b", ".join(line for _, line in rare)), end))
+    return heads if len(heads) * _LEAST_HEADS >= len(pages) else []
 
 
 def _titles_at(content: bytes, start: int) -> list[tuple[int, bytes]]:
@@ -182,9 +185,24 @@ def _names_a_page(line: bytes) -> bool:
     return 2 * len(small) <= len(words) > 0 and all(len(word) <= _SMALL_WORD for word in small)
 
 
+_ASCIIDOC_LINES = b"=-~^+"  # below a title, by level
+
+
+def _on_block(reading: Reading, mark: re.Match[bytes]) -> int:
+    """In AsciiDoc a line of one sign stands below a title that is about as wide, or begins a block."""
+    content, rule, signs = reading.content, mark.start("block") - 1, mark["block"]
+    level = _ASCIIDOC_LINES.find(signs[:1]) + 1
+    above, title = line_above(content, rule)
+    begin = 0 if line_above(content, above)[1].startswith(b"[[") else above  # an anchor is nothing that it stands below
+    if level and above < rule and _is_title(content, begin, title) and _fits_below(b"\n" + signs, title):
+        _add_heading(reading, above, rule + len(signs), level, re.sub(rb"\[\[[^\]]*\]\]\Z", b"", title))
+        return mark.end()
+    return mark.end() if signs == b"---" else passages.on_block(reading, mark)
+
+
 _OWN_MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
     "title": _on_title, "wiki": _on_wiki, "rule": _on_rule, "command": _on_command, "caps": _on_caps,
-    "inset": _on_inset, "tag": _on_tag,
+    "inset": _on_inset, "tag": _on_tag, "block": _on_block,
 }  # fmt: skip
 """The handler of each mark, by the name of its group."""
 
@@ -202,6 +220,10 @@ _BY_EXTENSION: dict[str, _Format] = {
 }  # fmt: skip
 _ROFF_NAME = re.compile(r".*\.(?:[1-9][a-z]*|[ln])")
 _ROFF = re.compile(rb"(?:[.']\\\"[^\n]*+\n|[ \t\r]*+\n)*+\.(?:TH|Dd|so|SH)\b")
+_ASCIIDOC = re.compile(
+    rb"\n(?:\[(?:\[[\w-]+\]|verse|source|quote|listing|horizontal|NOTE|TIP|IMPORTANT|WARNING|CAUTION)[^\n]*\]"
+    rb"|(?:include|ifn?def|image)::[^\n\[]*\[[^\n]*\])[ \t]*\r?(?=\n|\Z)"
+)
 _MAN = re.compile(rb"\s*([\w.:+\[@-]+)\((\w{1,8})\)[ \t]{2,}[^\n]*\1\(\2\)[ \t\r]*\n", re.IGNORECASE)
 
 
@@ -219,7 +241,9 @@ def format_of(content: bytes, *, language: str | None, path: str = "") -> _Forma
         return form
     if _ROFF.match(content, 0, 4_000) or (_ROFF_NAME.fullmatch(name) and content[:1] in (b".", b"'")):
         return "roff"
-    return "man" if _MAN.match(content, 0, 2_000) else "text"
+    if _MAN.match(content, 0, 2_000):
+        return "man"
+    return "asciidoc" if _ASCIIDOC.search(content, 0, 16_384) else "text"
 
 
 def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tuple[Passage, ...]]:
@@ -236,12 +260,12 @@ def read_markup(content: bytes, form: _Format) -> tuple[tuple[Heading, ...], tup
 class Markup:
     r"""The headings and passages of a text in order, each built at its first use.
 
-    >>> found = marks_in(b"# Tea\n\nYou need:\n\n- a pot\n- water\n", "markdown")
-    >>> found.starts, found.title(0), [each.kind for each in found.passages_near(20)]
+    >>> tea = marks_in(b"# Tea\n\nYou need:\n\n- a pot\n- water\n", "markdown")
+    >>> tea.starts, tea.title(0), [each.kind for each in tea.passages_near(20)]
     ([0], (0, 5, 1, b'Tea'), ['list'])
     """
 
-    def __init__(self, titles: Numbers, words: Callable[[int], bytes], passages: Sequence[Passage]) -> None:
+    def __init__(self, titles: Numbers, words: Sequence[bytes], passages: Sequence[Passage]) -> None:
         self._titles, self._words = titles, words
         self.passages = passages
         self._near: dict[int, tuple[Passage, ...]] = {}  # by how many passages begin before
@@ -251,7 +275,7 @@ class Markup:
         """Nest titles, given in any order, and passages that already exist."""
         rows = sorted(set(titles))
         starts, ends, levels = (np.array([row[column] for row in rows], np.int64) for column in range(3))
-        return cls(marks.nest_titles(starts, ends, levels, length=length), lambda column: rows[column][3], passages)
+        return cls(marks.nest_titles(starts, ends, levels, length=length), [row[3] for row in rows], passages)
 
     @property
     def places(self) -> Numbers:
@@ -293,7 +317,7 @@ class Markup:
 
     def title(self, number: int) -> Title:
         """A title: where it starts and ends, its level, its words."""
-        return self.starts[number], self.ends[number], self._columns[2][number], self._words(number)
+        return self.starts[number], self.ends[number], self._columns[2][number], self._words[number]
 
     def headings(self) -> tuple[Heading, ...]:
         """All headings, each with its section."""
@@ -346,56 +370,75 @@ class _Passages(Sequence[Passage]):
 
 def marks_in(content: bytes, form: _Format) -> Markup:
     """Read the headings and passages of a text."""
+    passages_found: Sequence[Passage]
     if form in marks.FORMS:
         front = passages.front_matter(content) if form == "markdown" else 0
         rows = marks.read_marks(content, form, front=front, words=_CHAPTER_WORDS)
-        heads = _page_heads(content) if form == "text" else []
-        if heads and _are_few(len(rows.titles), heads):
-            return Markup.of(heads, _Passages(rows), length=len(content))
-        titles = _without_false(content, rows.titles)
-        words = _macro_words if form == "roff" else _words
-        return Markup(titles, partial(words, content, titles), _Passages(rows))
-    reading = Reading(content, b"\n" + content, _items(form))
-    end = passages.front_matter(content) if form in ("org", "asciidoc") else 0
-    if end:
-        reading.passages.append(Passage(0, end, "front matter"))
-    found_passages = _read_marks(reading, _pattern(form), end + 1 if end else 0)
-    return Markup.of(reading.headings, found_passages, length=len(content))
+        passages_found = _Passages(rows)
+        titles = [
+            (start, end, level, content[words:words_end])
+            for start, end, level, words, words_end, *_ in rows.titles.tolist()
+        ]
+        if form == "roff":
+            titles = [(*place, _ROFF_SIGNS.sub(b"", words).strip()) for *place, words in titles]
+    else:
+        reading = Reading(content, b"\n" + content, _items(form))
+        end = passages.front_matter(content) if form in ("org", "asciidoc") else 0
+        if end:
+            reading.passages.append(Passage(0, end, "front matter"))
+        passages_found = _read_marks(reading, _pattern(form), end + 1 if end else 0)
+        titles = reading.headings
+    titles = _without_false(titles, content, form)
+    heads = _page_heads(content) if form == "text" else []
+    if heads and len(titles) * _RUNNING[1] <= len(heads):  # headings span several pages
+        pages = np.array([(*place, 0, 0, end, -1) for (*place, _), end in heads], np.int64)
+        return Markup(pages, [words for (*_, words), _ in heads], passages_found)
+    return Markup.of(titles, passages_found, length=len(content))
 
 
-_MOST_WORDS = 6  # of a heading that ends with a colon: a longer one is a sentence
+_MOST_WORDS = {"text": 3, "man": 2}
+"""Words of a heading that ends with a colon, where no sign marks a heading: a longer one is a sentence."""
+_MARKED_WORDS = 6
 _PLAIN = re.compile(rb"[`*_\\]|\[|\]\([^()]*\)")
-
-
-def _without_false(content: bytes, titles: Numbers) -> Numbers:
-    """Leave out headings inside another, repetitions of the parent, and sentences that end with a colon."""
-    plain = [_PLAIN.sub(b"", content[start:end]).split() for start, end in titles[:, 3:5].tolist()]
-    false = [
-        (row > 0 and titles[row, 0] < titles[row - 1, 1])
-        or (parent >= 0 and plain[row] == plain[parent])
-        or (len(plain[row]) > _MOST_WORDS and plain[row][-1].endswith((b":", b"\xef\xbc\x9a")))
-        for row, parent in enumerate(titles[:, 6].tolist())
-    ]
-    if not any(false):
-        return titles
-    true_titles = titles[~np.array(false, np.bool_)]
-    rows = marks.nest_titles(true_titles[:, 0], true_titles[:, 1], true_titles[:, 2], length=len(content))
-    rows[:, 3:5] = true_titles[:, 3:5]
-    return rows
-
-
-def _words(content: bytes, titles: Numbers, row: int) -> bytes:
-    """The words of a title."""
-    return content[titles[row, 3] : titles[row, 4]]
-
-
 _ROFF_SIGNS = re.compile(rb"\\f.|\\&|\"")
+_NO_TITLE = re.compile(rb"\{[{%].*[%}]\}|\|.*\|", re.DOTALL)  # of a template, of a table
+_NO_TEXT_TITLE = re.compile(  # a command, a line of a difference, of code or of a table, a name in brackets
+    rb"(?:[$>%#+] |>>>|---|\+\+\+|@@|diff |Index: ).*|.*[;{}]|.*[ \t]\|[ \t].*|\[[^\]\d]*\]|.*(?:   |\t).*", re.DOTALL
+)
+_NEAR_WIDTH = 3  # characters that a line below a title may be shorter or longer
 
 
-def _macro_words(content: bytes, titles: Numbers, row: int) -> bytes:
-    """The words of a macro's title, without its fonts and quotes."""
-    line = _words(content, titles, row)
-    return (_ROFF_SIGNS.sub(b"", line) if b"\\" in line or b'"' in line else line).strip()
+def _without_false(titles: Iterable[Title], content: bytes, form: _Format) -> list[Title]:
+    """Leave out headings inside another, repetitions of the parent, and what is none by its words."""
+    kept: list[Title] = []
+    above: list[tuple[int, list[bytes]]] = []  # the headings that the next one may stand in: level and words
+    for title in sorted(set(titles)):
+        start, end, level, words = title
+        plain = _PLAIN.sub(b"", words).split()
+        around = [heading for heading in above if heading[0] < level]
+        is_inside = kept and start < kept[-1][1]
+        if is_inside or (around and around[-1][1] == plain) or _is_false(content[start:end], words, plain, form):
+            continue
+        kept.append(title)
+        above = [*around, (level, plain)]
+    return kept
+
+
+def _is_false(heading: bytes, words: bytes, plain: list[bytes], form: _Format) -> bool:
+    """Whether a heading is a sentence that ends with a colon, code, or a row of a table."""
+    if words.endswith((b":", b"\xef\xbc\x9a")) and len(plain) > _MOST_WORDS.get(form, _MARKED_WORDS):
+        return True
+    if _NO_TITLE.fullmatch(words):
+        return True
+    return form == "text" and (_NO_TEXT_TITLE.fullmatch(words) is not None or not _fits_below(heading, words))
+
+
+def _fits_below(heading: bytes, words: bytes) -> bool:
+    """Whether the line below a title, if it has one, is about as wide: others close a block or divide a text."""
+    _, is_underlined, line = heading.rpartition(b"\n")
+    text, width = words.decode(errors="ignore"), len(line.strip())
+    columns = sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in text)
+    return not is_underlined or len(text) - _NEAR_WIDTH <= width <= columns + _NEAR_WIDTH
 
 
 def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int) -> tuple[Passage, ...]:
@@ -409,11 +452,6 @@ def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int) -> 
         found_passages[number] = Passage(begun.start, reading.ends[number], "list", begun.lead, tuple(items))
     found_passages.sort(key=lambda passage: (passage.start, -passage.end, passage.kind))
     return tuple(found_passages)
-
-
-def _are_few(titles: int, heads: list[Title]) -> bool:
-    """Whether a text has hardly any headings compared with the heads of its pages; headings span several pages."""
-    return titles * _RUNNING[1] <= len(heads)
 
 
 _MARKS = {**_OWN_MARKS, **passages.MARKS}
@@ -445,7 +483,7 @@ _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
     ),
     "asciidoc": (
         rb"\n(?P<title>(?P<signs>={1,6}|\#{1,6})[ \t]+\S[^\n]*+)",
-        rb"\n(?P<block>-{4,}+|\.{4,}+|\+{4,}+|={4,}+|_{4,}+|\*{4,}+|`{3,}+|\|===)[ \t]*\r?(?=\n|\Z)",
+        rb"\n(?P<block>-{3,}+|={3,}+|~{3,}+|\^{3,}+|`{3,}+|\.{4,}+|\+{4,}+|_{4,}+|\*{4,}+|\|===)[ \t]*\r?(?=\n|\Z)",
         rb"\n[ \t]*+(?P<item>(?:[-*.]{1,5}|\d{1,9}[.])[ \t]+(?=\S))",
     ),
     "org": (

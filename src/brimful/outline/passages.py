@@ -215,7 +215,8 @@ def _deeper(column: int) -> re.Pattern[bytes]:
 _ASCIIDOC: dict[bytes, _PassageKind] = {b"-": "code", b".": "code", b"`": "code", b"_": "quotation", b"|": "table"}
 
 
-def _on_block(reading: Reading, mark: re.Match[bytes]) -> int:
+def on_block(reading: Reading, mark: re.Match[bytes]) -> int:
+    """A block of AsciiDoc, to the next line of its sign."""
     sign = mark["block"]
     kind = _ASCIIDOC.get(sign[:1])
     if kind is None:
@@ -344,7 +345,7 @@ def _lead(content: bytes, start: int) -> tuple[int, int] | None:
 
 MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
     "comment": _on_comment, "rows": _on_rows, "simple": _on_simple, "directive": _on_directive,
-    "literal": _on_literal, "block": _on_block, "begin": _on_begin, "environment": _on_environment,
+    "literal": _on_literal, "begin": _on_begin, "environment": _on_environment,
     "braces": _on_braces, "element": _on_element, "item": _on_item,
 }  # fmt: skip
 """The handler of each mark, by the name of its group."""
