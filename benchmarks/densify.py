@@ -174,7 +174,7 @@ def real_model() -> dict[str, Any]:
     from tests.densify.smollm2 import smollm2
 
     text = texts()["docs"][:24_000]
-    settings = DensifySettings(output_percent=6, least_output_tokens=60, parallel=1)
+    settings = DensifySettings(target_tokens=60, parallel=1)
     with smollm2(1_024) as address, Memory() as memory:
         model = model_for(f"{address}#smollm2", limit=4_096, timeouts=Timeouts(idle_seconds=900))
         digest = densify(text, model, settings=settings, memory=memory)

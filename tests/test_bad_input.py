@@ -82,10 +82,8 @@ def test_models():
     "settings",
     [
         {"max_window_bytes": 0},
-        {"expected_results": 0},
-        {"chars_per_token": -1},
-        {"min_radius_bytes": 500, "max_radius_bytes": 400},
-        {"merge_gap_bytes": 1.5},
+        {"max_radius_bytes": 199},
+        {"max_window_bytes": 1_000.5},
     ],
 )
 def test_settings(settings):

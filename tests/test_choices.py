@@ -109,7 +109,7 @@ def test_a_profile_decides_what_is_left_as_it_is():
         ("trim=perhaps", SettingError, "on or off"),
         ("top_k=many", SettingError, "it must be a whole number from 1 to 100000"),
         ("profile=cps", ChoiceError, "cfs"),
-        ("windows.max_window_bytes=-1", SettingError, "at least 1"),
+        ("windows.max_window_bytes=-1", SettingError, "at least 200"),
     ],
 )
 def test_what_is_no_choice_is_named(given, error, says):

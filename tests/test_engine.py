@@ -182,7 +182,7 @@ def test_filters_hold_to_the_last_window(engine):
 @pytest.mark.seed("CFS configuration", "prefer_recent", where="search/search.py", ruling=10)
 def test_prefer_recent_puts_newer_first(engine):
     """Of the same words the newest come first, measured against the newest document, not against now."""
-    recent = {"prefer_recent": True, "recent_half_life_days": 2, "twin_threshold": None}  # the books are alike
+    recent = {"prefer_recent": True, "twin_threshold": None}  # the books are alike
     context = engine.context("letter", budget=4_000, **recent)
     paths = list(dict.fromkeys(window.path for window in context.windows))
     assert paths[:6] == [f"book{n}.md" for n in range(11, 5, -1)]

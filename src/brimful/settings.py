@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from dataclasses import field as later
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from brimful.budget import LARGEST, Budget, budget_of
 from brimful.choices import Choice, check, choice, choices_of, from_text, normalise
@@ -44,8 +44,7 @@ DEFAULT_BUDGET = 4_000
 _MOST_MAP_PERCENT = 50
 VERSION = _VERSION
 
-_length = partial(choice, unit="bytes", low=1)
-_length_or_none = partial(choice, unit="bytes", low=0)
+_length = partial(choice, unit="bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,48 +53,31 @@ class WindowSettings:
 
     >>> WindowSettings(max_window_bytes=-1)
     Traceback (most recent call last):
-    brimful.errors.SettingError: max_window_bytes is -1; it must be at least 1
+    brimful.errors.SettingError: max_window_bytes is -1; it must be at least 200
     """
 
-    # 085a §2-§3, sizing "density"
-    merge_gap_bytes: int = _length_or_none(500, "Sizing density: hits that are so near to each other share a window.")
-    min_viable_bytes: int = _length(150, "Sizing density: a shorter window is not worth showing.")
-    min_window_bytes: int = _length(200, "Sizing density: the shortest window.")
-    max_window_bytes: int = _length(2_500, "Sizing density: the longest window.")
-    min_padding_bytes: int = _length_or_none(50, "Sizing density: what surrounds a hit among many others.")
-    max_padding_bytes: int = _length(500, "Sizing density: what surrounds a hit that is alone.")
-    # 085b §5.2, sizing "radial"
-    chars_per_token: int = choice(4, "Sizing radial: characters that a token is taken for.", low=1)
-    expected_results: int = choice(10, "Sizing radial: how many hits share the budget.", low=1)
-    # 105 §2.2, sizing "elastic"
-    min_radius_bytes: int = _length(200, "Sizing elastic: the least that surrounds a hit on each side.")
-    max_radius_bytes: int = _length(32_000, "Sizing elastic: the most that surrounds a hit on each side.")
-    # Rulings 3 and 4.
-    refill: bool = choice(True, "Widen the windows by what a sizing leaves unspent, or a merge saves.")
+    # Their other numbers are constants: 085a §2-§3 for "density", 085b §5.2 for "radial", 105 §2.2 for "elastic".
+    merge_gap_bytes: ClassVar[int] = 500
+    min_viable_bytes: ClassVar[int] = 150
+    min_window_bytes: ClassVar[int] = 200
+    min_padding_bytes: ClassVar[int] = 50
+    max_padding_bytes: ClassVar[int] = 500
+    chars_per_token: ClassVar[int] = 4
+    expected_results: ClassVar[int] = 10
+    min_radius_bytes: ClassVar[int] = 200
+    refill: ClassVar[bool] = True  # what a sizing leaves unspent, or a merge saves, widens the windows
+    trail_share: ClassVar[int] = 32  # of prose, for one byte of the headings above it: more costs text
+    whole_share: ClassVar[int] = 25  # percent of a function or list that may be added to make it whole
+
+    max_window_bytes: int = _length(2_500, "Sizing density: the longest window.", low=min_window_bytes)
+    max_radius_bytes: int = _length(
+        32_000, "Sizing elastic: the most that surrounds a hit on each side.", low=min_radius_bytes
+    )
     snap: bool = choice(True, "Move the edges of windows to the nearest natural boundary.")
     definitions: bool = choice(False, "Code: also show imports and definitions of the names that a window uses.")
-    trail_share: int = choice(
-        32, "Prose: bytes of a window for one byte of the headings above it; 0 shows no headings.", low=0
-    )
-    whole_share: int = choice(
-        25,
-        "Sizing field: complete a function, paragraph or list where what is missing is at most so much of it.",
-        low=0,
-        unit="percent",
-    )
 
     def __post_init__(self) -> None:
         check(self)
-        for low, high in (
-            ("min_padding_bytes", "max_padding_bytes"),
-            ("min_radius_bytes", "max_radius_bytes"),
-            ("min_window_bytes", "max_window_bytes"),
-            ("min_viable_bytes", "max_window_bytes"),
-        ):
-            if getattr(self, low) > getattr(self, high):
-                raise SettingError(
-                    f"{low} is {getattr(self, low)}, above {high} = {getattr(self, high)}; swap or adjust them"
-                )
 
 
 _weight = partial(choice, low=0, high=1_000)
@@ -143,8 +125,8 @@ class DensifySettings:
     )
     target_tokens: int | None = _tokens(None, "How long the digest should be; none: one answer of the model.")
     input_limit_tokens: int | None = _tokens(None, "Refuse a longer text before any call.")
-    output_percent: int = choice(12, "Of the model's limit, for its answer.", low=0, high=79, unit="percent")
-    least_output_tokens: int = _tokens(96, "For its answer at least.")
+    output_percent: ClassVar[int] = 12  # of the model's limit, for its answer
+    least_output_tokens: ClassVar[int] = 96
     attempts: int = choice(2, "How often a call is tried.", low=1, high=100)
     parallel: int = choice(4, "Calls at a time.", low=1, high=256)
     deadline_seconds: float | None = choice(None, "All of it ends after this.", low=1, unit="seconds")
@@ -183,15 +165,8 @@ _twins = partial(
     is_fine=True,
 )
 _most_of_one = partial(choice, None, "Windows of one document at most.", low=1, is_fine=True)
-_recent = partial(choice, False, "Let newer documents count for more.", is_fine=True)
-_half_life = partial(
-    choice,
-    30,
-    "Age at which a document counts half, with prefer-recent.",
-    low=1,
-    high=100_000,
-    unit="days",
-    is_fine=True,
+_recent = partial(
+    choice, False, "Let newer documents count for more; what is a month older gains half as much.", is_fine=True
 )
 _metadata = partial(choice, False, "Show title, kind, language and time of each document.", is_fine=True)
 _line_numbers = partial(
@@ -212,7 +187,7 @@ class PackSettings:
     twin_threshold: float | None = _twins(None)
     max_per_document: int | None = _most_of_one()
     prefer_recent: bool = _recent()
-    recent_half_life_days: int = _half_life()
+    recent_half_life_days: ClassVar[int] = 30
     include_metadata: bool = _metadata()
     line_numbers: LineNumbers = _line_numbers()
     order: Order = _order()
@@ -278,7 +253,7 @@ class AskSettings:
     twin_threshold: float | None = _twins(0.9)
     max_per_document: int | None = _most_of_one()
     prefer_recent: bool = _recent()
-    recent_half_life_days: int = _half_life()
+    recent_half_life_days: ClassVar[int] = 30
     include_metadata: bool = _metadata()
     line_numbers: LineNumbers = _line_numbers()
     # `Context.prompt` has the map, the context and the question, and the budget covers all three.

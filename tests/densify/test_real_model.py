@@ -15,7 +15,7 @@ TEXT = "\n\n".join(
     (Path(__file__).parents[2] / name).read_text("utf-8")
     for name in ("docs/store.md", "docs/inflate.md", "docs/pack.md")
 )[:16_000]
-SHORT = DensifySettings(output_percent=4, least_output_tokens=40, parallel=1)
+SHORT = DensifySettings(target_tokens=48, parallel=1)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,15 @@ from brimful.text.spans import Span, merge_spans
 from brimful.windows.policies import density, padding_for, radial
 
 SETTINGS = WindowSettings()
-PLAIN = WindowSettings(snap=False, refill=False)
+
+
+class Plain(WindowSettings):
+    """Windows by the specification's arithmetic alone."""
+
+    refill = False
+
+
+PLAIN = Plain(snap=False)
 
 
 def page(length: int) -> Document:

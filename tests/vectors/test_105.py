@@ -6,7 +6,15 @@ from brimful import Document, Hit, WindowSettings, inflate
 from brimful.windows.policies import elastic
 
 SETTINGS = WindowSettings()
-PLAIN = WindowSettings(snap=False, refill=False)
+
+
+class Plain(WindowSettings):
+    """Windows by the specification's arithmetic alone."""
+
+    refill = False
+
+
+PLAIN = Plain(snap=False)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,15 @@ from brimful.windows.cutoff import (
 )
 
 PAGE = Document("tea.md", "".join(f"Sentence number {n:03} of the page. " for n in range(100)))
-AS_FOUND = WindowSettings(whole_share=0)
+
+
+class AsFound(WindowSettings):
+    """Windows that are not completed to whole passages."""
+
+    whole_share = 0
+
+
+AS_FOUND = AsFound()
 UNIT = len("Sentence number 000 of the page. ")
 
 

@@ -21,6 +21,16 @@ BODY = "The kettle sings on the stove and the cups are warm. " * 24
 PAGE = Document("tea.md", f"# Tea\n\n{BODY}\n\n## Pots\n\n{BODY}\n\n### Brass pots\n\n{BODY}\n\n## Cups\n\n{BODY}\n")
 
 
+class ManyHeadings(WindowSettings):
+    """Small windows that show their headings, and are not completed to whole passages."""
+
+    trail_share = 16
+    whole_share = 0
+
+
+MANY_HEADINGS = ManyHeadings()
+
+
 def at(text, size=1_272, *, page=PAGE, skip=60):
     """A span of the body below a heading, some bytes behind its beginning."""
     start = page.content.index(text.encode()) + len(text) + 2 + skip
@@ -136,8 +146,7 @@ def test_trails_are_the_documents_bytes_and_small(text, start, size):
 def test_growing_and_trimming_take_the_seams_along():
     """A window that is moved over a heading gets the seams of where it begins now."""
     span = at("### Brass pots")
-    settings = WindowSettings(trail_share=16, whole_share=0)
-    (window,) = inflate([Hit("tea.md", span.start, span.end, 1.0)], [PAGE], sizing="field", settings=settings)
+    (window,) = inflate([Hit("tea.md", span.start, span.end, 1.0)], [PAGE], sizing="field", settings=MANY_HEADINGS)
     assert [seam.text for seam in window.seams] == ["Tea", "Pots", "Brass pots"]
     earlier = window.resized(at("# Tea").start, window.end, hits=())
     assert [seam.text for seam in earlier.seams] == ["Tea"]
@@ -152,8 +161,7 @@ def test_growing_and_trimming_take_the_seams_along():
 def test_seams_are_written_read_and_counted(form, budget):
     """In every format they stand before their window, come back when it is read, and are in the budget."""
     span = at("### Brass pots")
-    settings = WindowSettings(trail_share=16)
-    found = inflate([Hit("tea.md", span.start, span.end, 1.0)], [PAGE], sizing="field", settings=settings)
+    found = inflate([Hit("tea.md", span.start, span.end, 1.0)], [PAGE], sizing="field", settings=MANY_HEADINGS)
     context = pack(found, budget=budget, format=form)
     assert context.tokens == tokens_for("o200k_base").count(context.text) <= budget
     read = parse(context)

@@ -267,7 +267,8 @@ def test_made_whole_holds_what_was_found(text, at, size, path):
 def test_whole_windows_do_not_overlap(share):
     """However much is added, no byte is shown twice, and every hit is shown."""
     hits = [Hit("tea.md", int(start), int(end), float(start % 7)) for start, end in pairwise(PAGE.outline.units)]
-    windows = inflate(hits[::2], [PAGE], sizing="field", settings=WindowSettings(whole_share=share))
+    settings = type("Settings", (WindowSettings,), {"whole_share": share})()
+    windows = inflate(hits[::2], [PAGE], sizing="field", settings=settings)
     ordered = sorted(windows, key=lambda window: window.start)
     assert all(one.end <= other.start for one, other in pairwise(ordered))
     assert {hit for window in windows for hit in window.hits} == set(hits[::2])

@@ -123,7 +123,7 @@ def allowances(limit: int | None, counter: TokenCounter, settings: DensifySettin
     if min(part, merge) < 1:
         raise SettingError(
             f"a context limit of {limit} tokens leaves no room for text after the prompt and {reserve} tokens of "
-            "output; take a larger model or lower least_output_tokens"
+            "output; take a larger model"
         )
     return Allowances(part, merge, output, reserve)
 

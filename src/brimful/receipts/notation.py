@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, ClassVar, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from brimful.documents.documents import check_time
 from brimful.errors import FormatError, InputError
@@ -190,7 +190,7 @@ def _named_tuple(kind: type, value: object, where: str) -> object:
 
 @lru_cache(maxsize=64)
 def _hints(kind: type) -> dict[str, object]:
-    return dict(get_type_hints(kind))
+    return {name: hint for name, hint in get_type_hints(kind).items() if get_origin(hint) is not ClassVar}
 
 
 def _is_int(value: object) -> bool:
