@@ -22,8 +22,6 @@ BUDGET_TOKENS = 1_000_000
 """A context over HTTP: what the largest models read."""
 MODEL_BUDGET_TOKENS = 200_000
 """A context over MCP: it lands in the conversation of the model that asks."""
-BUDGET_DIGITS = 12
-"""A number of tokens that is written as text, with blanks and leading zeros: more can't be meant."""
 RESULTS = 200
 """Places that a search over HTTP lists."""
 MODEL_RESULTS = 50
@@ -81,6 +79,8 @@ GRACE_SECONDS = 5
 """From SIGTERM to the end for requests that are being answered; what is longer at work is broken off."""
 RECEIPTS = 512
 """Receipts that a server keeps to be fetched by id."""
+MODEL_RECEIPTS = 256
+"""Receipts that a server of MCP keeps to be explained."""
 RECEIPTS_BYTES = 64 << 20
 """The bytes of those receipts."""
 EXTRACT_BYTES = 1 << 20

@@ -11,8 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from brimful.errors import install
-
 
 @pytest.fixture
 def started(monkeypatch):
@@ -67,16 +65,6 @@ def test_mcp_speaks_through_standard_output_alone(brimful, corpus, started):
         done = brimful("mcp", corpus, *options)
         assert (done.code, done.out, done.err) == (0, "", "")
     assert started["mcp"]["transport"] == "stdio"
-
-
-@pytest.mark.parametrize("command", ["serve", "mcp"])
-def test_a_missing_extra_is_named(brimful, corpus, command, monkeypatch):
-    """Exit code 4 and what to install."""
-    surface = {"serve": "http", "mcp": "mcp"}[command]
-    monkeypatch.setitem(sys.modules, f"brimful.surfaces.{surface}", None)
-    done = brimful(command, corpus)
-    assert done.code == 4
-    assert install() in done.err
 
 
 def begun(*arguments):

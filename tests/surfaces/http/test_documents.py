@@ -12,7 +12,6 @@ from brimful.errors import DocumentError
 from brimful.settings import DensifySettings
 from brimful.surfaces import records
 from brimful.surfaces.http import create_app
-from brimful.testing import FakeModel
 from tests.surfaces.http.conftest import problem
 
 
@@ -113,43 +112,14 @@ def test_what_the_client_has_is_not_sent_again(client, engine):
     engine.remove("new.md")
 
 
-def test_a_digest_is_plain_or_a_stream_of_events(client, engine):
-    """The same digest as JSON, or as the last event for who accepts a stream."""
+def test_a_digest_is_the_engines(client, engine):
+    """The engine's own digest as JSON, however its length is asked for."""
     body = {"path": "tea.md", "target_tokens": 20}
     plain = client.post("/v1/densify", json=body)
     made = engine.densify(engine.document("tea.md"), settings=DensifySettings(target_tokens=20))
     assert plain.json() == json.loads(records.as_json(records.digest_record(made)))
     named = {"path": "tea.md", "set": {"densify.target_tokens": 20}}
     assert client.post("/v1/densify", json=named).json() == plain.json()
-    stream = client.post("/v1/densify", json=body, headers={"accept": "text/event-stream"})
-    assert stream.headers["content-type"].startswith("text/event-stream")
-    *_, last = stream.text.strip().split("\n\n")
-    name, data = last.split("\n")
-    assert name == "event: digest"
-    assert json.loads(data.removeprefix("data: ")) == plain.json()
-
-
-def test_a_model_tells_its_progress(limited, monkeypatch):
-    """Parts and merges as events while they are made, then the digest; a failure is a problem event."""
-    monkeypatch.setattr("brimful.densify.model_for", lambda name: FakeModel(limit=700))
-    text = "Tea is served at four in the garden. " * 300
-    with limited(densify_models=("extractive:", "fake:")) as client:
-        stream = client.post(
-            "/v1/densify", json={"text": text, "model": "fake:"}, headers={"accept": "text/event-stream"}
-        )
-    names = [event.partition("\n")[0] for event in stream.text.strip().split("\n\n")]
-    assert names[-1] == "event: digest"
-    assert set(names[:-1]) == {"event: progress"}
-
-
-def test_a_failure_in_a_stream_is_a_problem_event(client):
-    """A text without words, and a document that is not there, end the stream with their problem."""
-    for body, code in (({"text": " "}, "input.document"), ({"path": "nothing.md"}, "request.not_found")):
-        stream = client.post("/v1/densify", json=body, headers={"accept": "text/event-stream"})
-        name, data = stream.text.strip().split("\n")
-        assert name == "event: problem"
-        assert json.loads(data.removeprefix("data: "))["code"] == code
-        assert client.post("/v1/densify", json=body).json()["code"] == code
 
 
 def test_only_models_that_the_server_allows_condense(client):

@@ -13,7 +13,7 @@ import pytest
 
 import brimful
 from brimful.corpus import Corpus
-from brimful.errors import InputError, MissingPartError
+from brimful.errors import InputError
 from brimful.surfaces.http import serve
 from tests.surfaces.conftest import PAGES
 from tests.surfaces.http.conftest import filled, listening, problem
@@ -53,14 +53,6 @@ def test_a_port_in_use_is_named(tmp_path):
         with pytest.raises(InputError, match="name another port"):
             serve(tmp_path / "store.db", port=port)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_is_not_installed_is_named(tmp_path, monkeypatch):
-    """A missing package is an error with the command that installs it."""
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "brimful.surfaces.serving", raising=False)
-    with pytest.raises(MissingPartError, match=r"the server needs uvicorn: .* install "):
-        serve(tmp_path / "store.db")
 
 
 def test_many_ask_while_others_write(tmp_path):

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from brimful.errors import SettingError
-from brimful.surfaces.mcp.transports import check_address, security_for
+from brimful.surfaces.access import ServeSettings
 from tests.surfaces.mcp.talking import WAIT_SECONDS, Talker, authorised, http_server, program, start
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -49,9 +49,7 @@ def test_a_request_by_hand_is_answered(address):
     assert "server" not in answer.headers
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost:{port}.evil.example", ""]
-)
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "localhost:{port}.evil.example", ""])
 def test_another_host_is_refused(address, host):
     """DNS rebinding: a name that is not this server's gets nothing."""
     port = address.rpartition(":")[2].partition("/")[0]
@@ -62,8 +60,7 @@ def test_this_machines_names_are_let_in(address):
     """The loopback address has three names."""
     port = address.rpartition(":")[2].partition("/")[0]
     for name in ("127.0.0.1", "localhost", "[::1]"):
-        assert post(address, Host=f"{name}:{port}").status_code == 200
-        assert post(address, Origin=f"http://{name}:{port}").status_code == 200
+        assert post(address, Host=f"{name}:{port}", Origin=f"http://{name}:{port}").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -93,7 +90,7 @@ def test_the_token_is_needed(guarded, given):
     """Without it, or with another, nothing is said but that it is needed."""
     refused = post(guarded, **({} if given is None else {"Authorization": given.encode()}))
     assert refused.status_code == 401
-    assert refused.headers["www-authenticate"] == "Bearer"
+    assert refused.headers["www-authenticate"].startswith("Bearer ")
     assert "tools" not in refused.text
 
 
@@ -104,38 +101,28 @@ def test_the_token_opens(guarded):
 
 
 @pytest.mark.parametrize(
-    ("host", "port", "token", "kind", "message"),
+    ("host", "token", "message"),
     [
-        ("0.0.0.0", 8081, None, SettingError, "needs a token"),
-        ("::", 8081, None, SettingError, "needs a token"),
-        ("192.0.2.7", 8081, None, SettingError, "needs a token"),
-        ("example.org", 8081, None, SettingError, "needs a token"),
-        ("127.0.0.1", 8081, "", SettingError, "16 or more"),
-        ("127.0.0.1", 8081, "two\nlines", SettingError, "16 or more"),
-        ("0.0.0.0", 8081, "x", SettingError, "BRIMFUL_TOKEN"),
-        ("0.0.0.0", 8081, "short-by-one-ab", SettingError, "15 characters"),
-        ("127.0.0.1", 70_000, None, SettingError, "port is 70000"),
-        ("127.0.0.1", -1, None, SettingError, "port is -1"),
+        ("0.0.0.0", None, "needs a token"),
+        ("::", None, "needs a token"),
+        ("192.0.2.7", None, "needs a token"),
+        ("example.org", None, "needs a token"),
+        ("127.0.0.1", "", "16 or more"),
+        ("127.0.0.1", "two\nlines", "16 or more"),
+        ("0.0.0.0", "x", "BRIMFUL_TOKEN"),
+        ("0.0.0.0", "short-by-one-ab", "15 characters"),
     ],
 )
-def test_an_address_that_is_not_safe_is_refused(host, port, token, kind, message):
+def test_an_address_that_is_not_safe_is_refused(host, token, message):
     """Beyond loopback strangers could ask: not without a token."""
-    with pytest.raises(kind, match=message):
-        check_address(host, port, token)
+    with pytest.raises(SettingError, match=message):
+        ServeSettings(host=host, token=token)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
 def test_loopback_needs_no_token(host):
     """Only this machine's own programs reach it."""
-    check_address(host, 8081, None)
-
-
-def test_a_named_address_has_its_own_name():
-    """Host and Origin are compared with the address that is served, not with a pattern."""
-    found = security_for("192.0.2.7", 80)
-    assert {"192.0.2.7:80", "192.0.2.7", "localhost:80"} <= set(found.allowed_hosts)
-    assert "http://192.0.2.7" in found.allowed_origins
-    assert not any("*" in each for each in found.allowed_hosts + found.allowed_origins)
+    ServeSettings(host=host)
 
 
 def test_a_port_that_is_taken(store):

@@ -1,19 +1,9 @@
-import sys
 from pathlib import Path
 
 import pytest
 
-from brimful.errors import ChoiceError, InputError, MissingPartError
+from brimful.errors import ChoiceError, InputError
 from brimful.surfaces.mcp import serve
-
-
-def test_a_missing_package_names_the_remedy(own, monkeypatch):
-    """Without the SDK the error says what to install."""
-    for name in [name for name in sys.modules if name.startswith("brimful.surfaces.mcp.")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
-    with pytest.raises(MissingPartError, match=r"MCP needs a package that is missing .* install "):
-        serve(own)
 
 
 def test_a_missing_store_is_not_made(tmp_path):
@@ -34,11 +24,3 @@ def test_an_unknown_transport():
     """The two there are."""
     with pytest.raises(ChoiceError, match="choices: stdio, http"):
         serve(Path("nowhere"), transport="sse")
-
-
-def test_the_package_alone_loads_nothing():
-    """`brimful mcp` can name the function before it needs the SDK."""
-    import subprocess
-
-    program = "import sys, brimful.surfaces.mcp; sys.exit('mcp' in sys.modules or 'pydantic' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

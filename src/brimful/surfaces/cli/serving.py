@@ -8,11 +8,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 
 from brimful.engine import open as open_store
-from brimful.errors import InputError, MissingPartError, choose, install
+from brimful.errors import InputError, choose
 from brimful.ingest import Report
 from brimful.ingest.watching import watch_into
 from brimful.store.address import Place
@@ -45,7 +44,8 @@ def serve(
     quiet: bool,
 ) -> int:
     """Answer over HTTP, with the page, until stopped."""
-    start = _start_of("http")
+    from brimful.surfaces.http import serve as start
+
     token = _token(token_env)
     place = _place(store, paths, quiet=quiet)
     with _followed(place, store, paths, watch=watch, quiet=quiet):
@@ -79,7 +79,8 @@ def mcp(
     if paths and paths[0] == "install":
         return _install(paths[1:], store=store, remove=remove, yes=yes)
     choose(transport, _TRANSPORTS, what="transport")
-    start = _start_of("mcp")
+    from brimful.surfaces.mcp import serve as start
+
     token = _token(token_env)
     is_stdio = transport == "stdio"  # whose standard output is the protocol's alone
     ready = _announced(quiet=quiet or is_stdio, as_json=as_json and not is_stdio)
@@ -108,17 +109,6 @@ def _install(words: Sequence[str], *, store: str | None, remove: bool, yes: bool
         file = agents.install(agent, command, may_replace=lambda text: yes or confirmed(text))
     say(f"{file} was written; restart the agent" if file else "nothing had to be written")
     return FOUND
-
-
-def _start_of(surface: str) -> Callable[..., object]:
-    """A surface's `serve`; its packages may be missing."""
-    try:
-        start: Callable[..., object] = import_module(f"brimful.surfaces.{surface}").serve
-    except ModuleNotFoundError as error:
-        raise MissingPartError(
-            f"{error.name} is not installed, which this command needs; install it: {install()}"
-        ) from error
-    return start
 
 
 def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Place:

@@ -17,18 +17,10 @@ from brimful.errors import BrimfulError, suggest
 from brimful.search.query import KINDS
 from brimful.settings import ASKED, FILLS, FORMATS, ORDERS, PACKINGS, SIZINGS, STRATEGIES, VERSION
 from brimful.surfaces import records
-from brimful.surfaces.http import ServeSettings
-from brimful.surfaces.http.guard import PAGE_POLICY, Guard
+from brimful.surfaces.access import ServeSettings
+from brimful.surfaces.guard import PAGE_POLICY, PROBLEM_TYPE, Guard, RefusedRequest
 from brimful.surfaces.http.routes import digest_routes, document_routes, question_routes
-from brimful.surfaces.http.service import (
-    MEDIA_TYPE,
-    METRICS_TYPE,
-    RefusedRequest,
-    Service,
-    described,
-    install_problems,
-    tagged_bytes,
-)
+from brimful.surfaces.http.service import METRICS_TYPE, Service, described, install_problems, tagged_bytes
 from brimful.surfaces.schemas import HealthBody, StatusBody
 from brimful.text.vocabularies import KNOWN_MODELS
 
@@ -40,7 +32,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
         for operation in path.values():
             for status, response in operation["responses"].items():
                 if int(status) >= 400:
-                    response["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
+                    response["content"] = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
                 if status in ("400", "503"):  # uvicorn answers these where no route is reached
                     response["content"]["text/plain"] = {"schema": {"type": "string"}}
     schemas = description["components"]["schemas"]
@@ -179,7 +171,7 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
         app.include_router(routes(service))
     app.include_router(_page_routes())
     install_problems(app)
-    app.add_middleware(Guard, settings=service.settings, metrics=service.metrics)
+    app.add_middleware(Guard, settings=service.settings, count=service.metrics.request)
     described: dict[str, Any] = {}
 
     def openapi() -> dict[str, Any]:

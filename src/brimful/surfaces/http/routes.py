@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import ValidationError
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from brimful import limits
 from brimful.assembly.citing import check_answer as checked_against
 from brimful.assembly.explain import PRICED
 from brimful.assembly.pack import parse
 from brimful.budget import Budget
-from brimful.densify.run import Progress
 from brimful.documents.documents import Document
-from brimful.errors import BrimfulError, DocumentError, InputError, SettingError
+from brimful.errors import DocumentError, InputError, SettingError
 from brimful.receipts.receipt import Receipt
 from brimful.results import ShownPassage
 from brimful.settings import Ask, DensifySettings, FieldSettings, condensing
 from brimful.surfaces import records, schemas
-from brimful.surfaces.http.service import RefusedRequest, Service, described, problem_record, tagged_json
+from brimful.surfaces.guard import RefusedRequest
+from brimful.surfaces.http.service import Service, described, tagged_json
 from brimful.text.spans import Span, check_span
 
 _MOST_OFFSET = (1 << 53) - 1  # beyond it programs disagree about whole numbers
@@ -83,24 +82,18 @@ def document_routes(service: Service) -> APIRouter:
     return routes
 
 
-_EVENTS = "text/event-stream"
-_QUIET_SECONDS = 15.0
 _CaptureName = Annotated[str, Query(min_length=1, max_length=schemas.LONGEST_PATH, description="As it was captured")]
 
 
 def digest_routes(service: Service) -> APIRouter:
     """Routes that condense."""
     routes = APIRouter(prefix="/v1", tags=["digests"])
-    digest = described(schemas.DigestBody, 400, 404, 413, 415, 501, 502)
-    digest[200]["content"] = {_EVENTS: {"schema": {"type": "string"}}}
 
-    @routes.post("/densify", responses=digest)
-    async def densify(request: Request, body: schemas.DensifyRequest) -> Response:
-        """Condense a text; who accepts `text/event-stream` gets `progress` events, then `digest` or `problem`."""
+    @routes.post("/densify", responses=described(schemas.DigestBody, 400, 404, 413, 415, 501, 502))
+    async def densify(body: schemas.DensifyRequest) -> Response:
+        """Condense a text."""
         service.check_model(body.model)
-        if _EVENTS in request.headers.get("accept", ""):
-            return StreamingResponse(_events(service, body), media_type=_EVENTS)
-        return await service.run(lambda cancel: _digest(service, body, cancel=cancel))
+        return await service.run(lambda cancel: _digest(service, body, cancel))
 
     @routes.post("/captures", responses=described(schemas.CaptureBody, 400, 413, 415, 501, 502, 507))
     async def capture(body: schemas.CaptureRequest) -> Response:
@@ -133,54 +126,10 @@ def _settings(service: Service, chosen: schemas.Choices, target_tokens: int | No
     return replace(settings, deadline_seconds=min(settings.deadline_seconds or seconds, seconds))
 
 
-def _digest(
-    service: Service,
-    body: schemas.DensifyRequest,
-    *,
-    cancel: threading.Event,
-    progress: Callable[[Progress], None] | None = None,
-) -> records.Record:
+def _digest(service: Service, body: schemas.DensifyRequest, cancel: threading.Event) -> records.Record:
     source = service.document(body.path) if body.path is not None else Document("text", body.text or "")
-    digest = service.engine.densify(
-        source,
-        model=body.model,
-        settings=_settings(service, body.set, body.target_tokens),
-        progress=progress,
-        cancel=cancel,
-    )
-    return records.digest_record(digest)
-
-
-async def _events(service: Service, body: schemas.DensifyRequest) -> AsyncIterator[str]:
-    """Progress as events, a comment every 15 s without any, and the digest or the problem at the end."""
-    loop, cancel = asyncio.get_running_loop(), threading.Event()
-    events: asyncio.Queue[Progress] = asyncio.Queue()
-
-    def tell(progress: Progress) -> None:
-        loop.call_soon_threadsafe(events.put_nowait, progress)
-
-    work = asyncio.ensure_future(service.runs.run(lambda: _digest(service, body, cancel=cancel, progress=tell)))
-    try:
-        while not (work.done() and events.empty()):
-            waiting = asyncio.ensure_future(events.get())
-            await asyncio.wait({waiting, work}, timeout=_QUIET_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            if waiting.done():
-                yield _event("progress", asdict(waiting.result()))
-                continue
-            waiting.cancel()
-            if not work.done():
-                yield ": still at work\n\n"
-        try:
-            yield _event("digest", await work)
-        except BrimfulError as error:
-            yield _event("problem", problem_record(error.code, str(error)))
-    finally:
-        cancel.set()
-        work.cancel()
-
-
-def _event(name: str, record: Mapping[str, object]) -> str:
-    return f"event: {name}\ndata: {json.dumps(record)}\n\n"
+    settings = _settings(service, body.set, body.target_tokens)
+    return records.digest_record(service.engine.densify(source, model=body.model, settings=settings, cancel=cancel))
 
 
 def _captured(service: Service, body: schemas.CaptureRequest, cancel: threading.Event) -> records.Record:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import threading
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from inspect import signature
@@ -28,65 +27,19 @@ from brimful.errors import (
     BudgetError,
     DocumentError,
     InputTooLongError,
-    ProviderError,
     SettingError,
     choose,
-    outcome_of,
     suggest,
 )
-from brimful.limits import PATIENCE_SECONDS
-from brimful.surfaces.http import ServeSettings
+from brimful.surfaces.access import ServeSettings
+from brimful.surfaces.guard import PROBLEM_TYPE, RefusedRequest, problem, problem_of
 from brimful.surfaces.records import Record
 from brimful.surfaces.schemas import ProblemBody
 from brimful.surfaces.serving import Receipts
 
-MEDIA_TYPE = "application/problem+json"
 _CODE_OF = {404: "request.not_found", 405: "request.method", 400: "request.json"}
-_RETRY_SECONDS = 1
 _QUOTED = re.compile(r"'([^']*)'")
 _MOST_ERRORS = 20
-
-
-class RefusedRequest(BrimfulError):  # noqa: N818  (no error of the server's)
-    """A request that the server refuses, rather than the engine."""
-
-    def __init__(self, code: str, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(detail)
-        self.code, self.headers = code, dict(headers or {})
-
-
-def problem_record(code: str, detail: str, errors: Sequence[Mapping[str, str]] = ()) -> dict[str, object]:
-    """A problem as RFC 9457 writes it."""
-    outcome = outcome_of(code)
-    record: dict[str, object] = {
-        "type": f"urn:brimful:error:{code}",
-        "title": outcome.title,
-        "status": outcome.status,
-        "detail": detail,
-        "code": code,
-    }
-    return {**record, "errors": list(errors)} if errors else record
-
-
-def problem(
-    code: str, detail: str, *, errors: Sequence[Mapping[str, str]] = (), headers: Mapping[str, str] | None = None
-) -> Response:
-    """The response for a problem."""
-    record = problem_record(code, detail, errors)
-    headers = {"cache-control": "no-store", **(headers or {})}
-    status = outcome_of(code).status
-    if status == 503:
-        headers.setdefault("retry-after", str(_RETRY_SECONDS))
-    content = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
-    return Response(content, status, headers, media_type=MEDIA_TYPE)
-
-
-def problem_of(error: BrimfulError) -> Response:
-    """The response for an error of the engine, or for a refused request."""
-    headers = error.headers if isinstance(error, RefusedRequest) else {}
-    if isinstance(error, ProviderError) and error.wait_seconds is not None:
-        headers["retry-after"] = str(max(1, round(min(error.wait_seconds, PATIENCE_SECONDS))))
-    return problem(error.code, str(error), headers=headers)
 
 
 def install_problems(app: FastAPI) -> None:
@@ -144,7 +97,7 @@ def described(model: type, *statuses: int, tag: bool = False) -> dict[int | str,
     responses[400] = {"description": "Not HTTP that can be read, or a head that is too long"}
     for status in sorted({401, 403, 405, 421, 422, 500, 503, 504, *statuses}):
         titles = "; ".join(dict.fromkeys(item.title for item in OUTCOMES.values() if item.status == status))
-        responses[status] = {"model": ProblemBody, "description": titles, "content": {MEDIA_TYPE: {}}}
+        responses[status] = {"model": ProblemBody, "description": titles, "content": {PROBLEM_TYPE: {}}}
     return responses
 
 

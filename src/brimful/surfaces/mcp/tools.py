@@ -19,10 +19,19 @@ from brimful.choices import choices_of
 from brimful.corpus import Corpus
 from brimful.documents.documents import Document
 from brimful.engine import Engine
-from brimful.errors import BrimfulError, ChoiceError, InputError, SettingError, choose, did_you_mean, suggest
+from brimful.errors import (
+    BrimfulError,
+    ChoiceError,
+    DocumentError,
+    InputError,
+    SettingError,
+    choose,
+    did_you_mean,
+    suggest,
+)
+from brimful.receipts.receipt import Receipt
 from brimful.settings import CHOICES, DEFAULT_BUDGET, FILTER_NAMES, Ask, AskSettings, condensing, pairs
 from brimful.surfaces.mcp import answers
-from brimful.surfaces.mcp.resources import receipt_of
 from brimful.surfaces.serving import Receipts
 from brimful.text.spans import Span
 
@@ -275,10 +284,23 @@ class Tools:
             explanation = self.engine.explain(_ask(question, set, budget=budget))
             self.receipts.keep(explanation.context.receipt)
             return _answer("\n".join(answers.explanation(explanation)))
-        stored = receipt_of(self.receipts, receipt)
+        stored = self._kept(receipt)
         if answer:
             return _answer(answers.verdicts(self.engine.check_answer(answer, stored)))
         return _answer("\n".join(answers.receipt_explanation(stored, self.engine.verify(stored, replay=True))))
+
+    def _kept(self, identity: str) -> Receipt:
+        """A receipt of this server, by its id or the beginning of it."""
+        ids = self.receipts.ids()
+        is_long = len(identity) >= limits.RECEIPT_CHARACTERS
+        matching = [name for name in ids if name.startswith(identity)] if is_long else []
+        receipt = self.receipts.get(matching[0]) if len(matching) == 1 else None
+        if receipt is None:
+            raise DocumentError(
+                f"there is no receipt {identity!r:.100} here; {suggest(identity[:100], ids)}"
+                f"the last {self.receipts.most} of this server are kept, call get_context for a new one"
+            )
+        return receipt
 
     def capture(
         self,

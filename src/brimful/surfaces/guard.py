@@ -1,4 +1,4 @@
-"""Checks of every request before any of it is parsed.
+"""Checks of every request to a server before any of it is parsed, and the problems that refuse it.
 
 Host (a name bent to this machine), Origin (another site's page), token, media type, size, JSON that means one thing,
 time. Everything that is refused is refused with a problem, and every answer has headers that keep it inert.
@@ -7,18 +7,22 @@ time. Everything that is refused is refused with a problem, and every answer has
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
+from collections.abc import Callable, Mapping, Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from brimful.surfaces.access import is_authorised, is_own_origin
-from brimful.surfaces.http import ServeSettings, is_served
-from brimful.surfaces.http.service import Metrics, RefusedRequest, problem_of
+from brimful.errors import BrimfulError, ProviderError, outcome_of
+from brimful.limits import PATIENCE_SECONDS
+from brimful.surfaces.access import ServeSettings, is_authorised, is_own_origin, is_served
 from brimful.surfaces.serving import read_body
 from brimful.text.strict_json import StrictJsonError, strict_json
 
+PROBLEM_TYPE = "application/problem+json"
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -31,17 +35,64 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-_LONG = ("/v1/densify", "/v1/captures")
+_LONG = ("/v1/densify", "/v1/captures", "/mcp")
 _OPEN = ("/", "/health/live", "/health/ready")
 _OVERTIME_SECONDS = 5.0  # for a run that ends itself at its own deadline
+_RETRY_SECONDS = 1
 _log = logging.getLogger(__name__)
+
+
+class RefusedRequest(BrimfulError):  # noqa: N818  (no error of the server's)
+    """A request that the server refuses, rather than the engine."""
+
+    def __init__(self, code: str, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.code, self.headers = code, dict(headers or {})
+
+
+def problem_record(code: str, detail: str, errors: Sequence[Mapping[str, str]] = ()) -> dict[str, object]:
+    """A problem as RFC 9457 writes it."""
+    outcome = outcome_of(code)
+    record: dict[str, object] = {
+        "type": f"urn:brimful:error:{code}",
+        "title": outcome.title,
+        "status": outcome.status,
+        "detail": detail,
+        "code": code,
+    }
+    return {**record, "errors": list(errors)} if errors else record
+
+
+def problem(
+    code: str, detail: str, *, errors: Sequence[Mapping[str, str]] = (), headers: Mapping[str, str] | None = None
+) -> Response:
+    """The response for a problem."""
+    record = problem_record(code, detail, errors)
+    headers = {"cache-control": "no-store", **(headers or {})}
+    status = outcome_of(code).status
+    if status == 503:
+        headers.setdefault("retry-after", str(_RETRY_SECONDS))
+    content = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
+    return Response(content, status, headers, media_type=PROBLEM_TYPE)
+
+
+def problem_of(error: BrimfulError) -> Response:
+    """The response for an error of the engine, or for a refused request."""
+    headers = error.headers if isinstance(error, RefusedRequest) else {}
+    if isinstance(error, ProviderError) and error.wait_seconds is not None:
+        headers["retry-after"] = str(max(1, round(min(error.wait_seconds, PATIENCE_SECONDS))))
+    return problem(error.code, str(error), headers=headers)
+
+
+_Count = Callable[[str, str, int, float], None]
+"""Counts an answered request: its route, method, status and seconds."""
 
 
 class Guard:
     """Passes checked requests on to the application."""
 
-    def __init__(self, app: ASGIApp, *, settings: ServeSettings, metrics: Metrics) -> None:
-        self._app, self._settings, self._metrics = app, settings, metrics
+    def __init__(self, app: ASGIApp, *, settings: ServeSettings, count: _Count | None = None) -> None:
+        self._app, self._settings, self._count = app, settings, count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check, then hand on."""
@@ -79,7 +130,8 @@ class Guard:
             refusal = RefusedRequest("error", "the server failed; its log has the reason")
         if refusal is not None and not status:
             await problem_of(refusal)(scope, receive, sending)
-        self._metrics.request(_route(scope), _method(scope), status, time.monotonic() - begun)
+        if self._count is not None:
+            self._count(_route(scope), _method(scope), status, time.monotonic() - begun)
 
     async def _attended(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer until the client leaves, which ends the work."""
