@@ -64,7 +64,7 @@ def test_relevant_adds_nothing(engine, sizing):
     """With `fill="relevant"` only hits above the end of relevance are shown, and no window passes its cap."""
     context = engine.context("gateway outage in Lisbon", budget=4_000, sizing=sizing, fill="relevant")
     assert context.tokens < 2_000
-    assert all(not context.relevance.is_filling(window) for window in context.windows)
+    assert all(not window.filling for window in context.windows)
 
 
 @pytest.fixture(scope="module")

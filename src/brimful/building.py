@@ -57,6 +57,7 @@ class ContextBuilder:
     _results: dict[tuple[int, bool], Found] = new(init=False, repr=False, default_factory=dict)
     _parsed: ParsedQuestion | None = new(init=False, repr=False, default=None)
     _read_documents: dict[str, Document] = new(init=False, repr=False, default_factory=dict)
+    _filling: dict[int, tuple[Window, Window]] = new(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         settings = {choice.name: getattr(self.settings, choice.name) for choice in fields(PackSettings)}
@@ -80,14 +81,14 @@ class ContextBuilder:
             cutoff = self._cutoff(result, room)
         if self.settings.fill == "relevant":
             cutoff = min(cutoff, result.relevant)
-        windows = self._field_windows(result.hits, cutoff, room.available)
+        windows = self._field_windows(result, cutoff, room.available)
         best = self.packed(windows, room)
         without_heads = [window for window in windows if isinstance(window, Cluster) or window.hits]
         if len(without_heads) < len(windows) and _count_shown(result.hits[:cutoff], best) < cutoff:
             best = self.packed(without_heads, room)  # hits matter more than heads of functions
         if cutoff == len(result.hits):
             return best, result
-        with_next = self._field_windows(result.hits, cutoff, room.available, next_in_line=NEXT_IN_LINE)
+        with_next = self._field_windows(result, cutoff, room.available, next_in_line=NEXT_IN_LINE)
         if self.settings.fill == "brim" and not _is_full(best):
             # The shown documents have no more to say: add the next hits, if they push out none of the better ones.
             fuller = self.packed(with_next, room)
@@ -97,7 +98,9 @@ class ContextBuilder:
         if self.settings.strategy == "adjacent" and self.settings.fill == "brim":
             shown_ids = {window.id for window in windows if isinstance(window, Window)}
             next_windows = [window for window in with_next if isinstance(window, Window) and window.id not in shown_ids]
-            best = self._fill_up(best, [window for window in windows if isinstance(window, Window)], next_windows, room)
+            best = self._fill_up(
+                best, [window for window in windows if isinstance(window, Window)], next_windows, result, room
+            )
         return _with_omitted(best, with_next), result
 
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
@@ -105,8 +108,8 @@ class ContextBuilder:
         tokens = room.available * (_DENSIFY_BREADTH if self.settings.sizing == "field" else 1)
         result = self._search_for(self._wanted(tokens), tokens)
         if self.settings.sizing != "field":
-            return self._linked(self._inflated(self._pools(result, tokens), tokens, tokens).windows)
-        return self._field_windows(result.hits, self._estimate(result.hits, tokens), tokens)
+            return self._linked(self._inflated(self._pools(result, tokens), tokens, tokens).windows, result)
+        return self._field_windows(result, self._estimate(result.hits, tokens), tokens)
 
     def packed(self, windows: Sequence[Window | Cluster], room: Budget) -> Context:
         """The context of the windows that fit."""
@@ -158,7 +161,7 @@ class ContextBuilder:
         for _ in range(_MOST_TRIES):
             if not fits < cutoff < too_many:
                 break
-            cost = self._packer.cost(self._field_windows(result.hits, cutoff, available))
+            cost = self._packer.cost(self._field_windows(result, cutoff, available))
             price = max(cost // cutoff, 1)
             if cost <= available:
                 fits = cutoff
@@ -177,15 +180,17 @@ class ContextBuilder:
         return len(relevance_cutoff(hits, texts, tokens=tokens, cost=self.counter.count).shown) if hits else 0
 
     def _field_windows(
-        self, hits: Sequence[Hit], cutoff: int, tokens: int, *, next_in_line: int = 0
+        self, result: Found, cutoff: int, tokens: int, *, next_in_line: int = 0
     ) -> Sequence[Window | Cluster]:
         """Windows of the hits before the cutoff, and one for each of the `next_in_line` hits after it."""
+        hits = result.hits
         documents: Mapping[str, Document] = self._read_documents
         if not self._window_cache.paths(hits, min(cutoff + next_in_line, len(hits))) <= documents.keys():
             documents = self._documents_of(hits[: cutoff + next_in_line], tokens)
         least_bytes = SCRAP_BYTES if tokens >= LARGE_TOKENS else 0
         return self._linked(
-            self._window_cache.windows(hits, cutoff, documents, next_in_line=next_in_line, least_bytes=least_bytes)
+            self._window_cache.windows(hits, cutoff, documents, next_in_line=next_in_line, least_bytes=least_bytes),
+            result,
         )
 
     def _shared_out(self, result: Found, limit: int, room: Budget) -> tuple[Context, Found]:
@@ -211,22 +216,24 @@ class ContextBuilder:
         singles = self._singles(sorted(unshown, key=lambda hit: hit.order), inflation.windows, room.available)
         is_related = {(hit.path, hit.start) for pool in pools if pool.is_related for hit in pool.hits}
         windows, refused = self._accepted(singles, inflation.windows, room.available, is_related)
-        best = self.packed(self._linked(windows), room)
+        best = self.packed(self._linked(windows, result), room)
         hits = [hit for window in windows for hit in window.hits]
         for window in refused if brims else ():  # a part of the next one may still fit
             if _is_full(best):
                 break
-            fuller = self.packed(self._linked([*windows, window]), room)
+            fuller = self.packed(self._linked([*windows, window], result), room)
             if fuller.tokens > best.tokens and _count_shown(hits, fuller) >= _count_shown(hits, best):
                 best = fuller
                 windows = [*windows, window]
-        best = self._fill_up(best, windows, singles, room)
+        best = self._fill_up(best, windows, singles, result, room)
         if brims and not (_is_full(best) or self.settings.top_k):  # a short hit further down may fit where these do not
             further = self._search_for(_MOST_STEP * limit, room.available).hits[limit:]
-            best = self._fill_up(best, windows, self._singles(further, best.windows, room.available), room)
+            best = self._fill_up(best, windows, self._singles(further, best.windows, room.available), result, room)
         return _with_omitted(best, singles), result
 
-    def _fill_up(self, best: Context, windows: Sequence[Window], candidates: Sequence[Window], room: Budget) -> Context:
+    def _fill_up(
+        self, best: Context, windows: Sequence[Window], candidates: Sequence[Window], result: Found, room: Budget
+    ) -> Context:
         """The context with further windows that fit, best first, without losing any that is shown."""
         tries, available, shown_windows = 0, room.available, best.windows
         for window in candidates:
@@ -242,7 +249,7 @@ class ContextBuilder:
                 continue
             tries += 1
             wider = [*windows, window]
-            fuller = self.packed(self._linked(wider), room)
+            fuller = self.packed(self._linked(wider, result), room)
             hits = [hit for each in wider for hit in each.hits]
             if _count_shown(hits, fuller) > _count_shown(hits, best):
                 best, windows, shown_windows = fuller, wider, fuller.windows
@@ -339,9 +346,22 @@ class ContextBuilder:
         windows = self._window_cache.windows(apart, 0, documents, next_in_line=len(apart))
         return [replace(window, sequence=_place(window, spans.get(window.path, ()))) for window in windows]
 
-    def _linked(self, windows: Sequence[Window]) -> Sequence[Window | Cluster]:
+    def _linked(self, windows: Sequence[Window], result: Found) -> Sequence[Window | Cluster]:
+        """The items of packing; those that answer too little are marked as filling, a cluster as a whole."""
         strategy = self.settings.strategy
-        return windows if strategy == "adjacent" else link(windows, strategy)
+        items = windows if strategy == "adjacent" else link(windows, strategy)
+        return [self._marked(item, result.end) for item in items]
+
+    def _marked(self, item: Window | Cluster, end: float) -> Window | Cluster:
+        if isinstance(item, Cluster):
+            filling = item.score < end
+            return replace(item, windows=tuple(replace(window, filling=filling) for window in item.windows))
+        if item.score >= end:
+            return item
+        kept = self._filling.get(id(item))
+        if kept is None:
+            kept = self._filling[id(item)] = (item, replace(item, filling=True))
+        return kept[1]
 
     def _documents_of(self, hits: Sequence[Hit], tokens: int) -> dict[str, Document]:
         return self.documents.around(

@@ -327,8 +327,9 @@ class AskSettings:
         return Filters(**{name: getattr(self, name) for name in FILTER_NAMES})
 
 
-CFS = AskSettings(sizing="density", trim=False, order="best", dedup_threshold=0.8, top_k=100)
-"""The profile of CFS: a hundred candidates, duplicates out, first fit, none cut to fit, the budget covered."""
+CFS = AskSettings(sizing="density", trim=False, order="best", dedup_threshold=0.8, top_k=100, line_numbers="none")
+"""The profile of CFS: a hundred candidates, duplicates out, first fit, none cut to fit, the budget covered; headers
+name the document alone (ruling 29)."""
 
 _PROFILES: Mapping[str, tuple[AskSettings, FieldSettings]] = {
     "default": (AskSettings(), FieldSettings()),

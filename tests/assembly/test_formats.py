@@ -98,6 +98,44 @@ def test_doctests_need_no_escape(form):
     assert shown.count("[...]") == 1
 
 
+FILLS = {
+    "plain": "[DOC: a.md]\nTea.\n\n[DOC: b.md]\nMilk.\n\n[ALSO: a.md line 9]\nCups.\n",
+    "markdown": "### a.md\n\n```text\nTea.\n```\n\n### b.md\n\n```text\nMilk.\n```\n\n"
+    "### ALSO: a.md line 9\n\n```text\nCups.\n```\n",
+    "xml": '<context>\n<document path="a.md">\n<window>Tea.</window>\n</document>\n'
+    '<document path="b.md">\n<window>Milk.</window>\n</document>\n'
+    '<also path="a.md">\n<window lines="9">Cups.</window>\n</also>\n</context>\n',
+    "json": '{"documents":[{"path":"a.md","windows":[{"text":"Tea."}]},{"path":"b.md","windows":[{"text":"Milk."}]},'
+    '{"also":"a.md","windows":[{"lines":"9","text":"Cups."}]}]}\n',
+    "anthropic": "a.md\na.md\nTea.\n\nb.md\nb.md\nMilk.\n\na.md\nALSO: a.md line 9\nCups.\n",
+    "windows": "Tea.\n\nMilk.\n\nCups.",
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_only_fills_stands_after_all_that_answers(form):
+    """A document that has both stands twice, its filling windows marked, and reading tells them apart (ruling 24)."""
+    windows = [
+        Window("a.md", "Tea.", score=0.9),
+        Window("a.md", "Cups.", 90, score=0.4, line=9, cut_start=True, filling=True),
+        Window("b.md", "Milk.", score=0.5),
+    ]
+    context = pack(windows, budget=500, format=form)
+    assert [(w.path, w.filling) for w in context.windows] == [("a.md", False), ("b.md", False), ("a.md", True)]
+    assert [(w.text, w.filling) for w in parse(context)] == [("Tea.", False), ("Milk.", False), ("Cups.", True)]
+    assert context.text == FILLS.get(form, FILLS["plain"])
+    assert "ALSO" not in pack(windows, budget=500, format=form, line_numbers="none").text
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("filling", [True, False])
+def test_no_text_and_no_path_looks_like_filling(form, filling):
+    """A line or a path that looks like the header of filling windows is told apart from it."""
+    window = Window("ALSO: a.md", "[ALSO: a.md line 9]\n[also: b]", filling=filling)
+    context = pack([window], budget=200, format=form)
+    assert [(w.path, w.text, w.filling) for w in parse(context)] == [(window.path, window.text, filling)]
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_odd_paths_come_back(form):
     """Any path without surrogates survives every format; XML stays well-formed."""

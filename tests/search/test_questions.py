@@ -292,7 +292,7 @@ def test_relevance_ends(ask):
         **{f"{n}.md": f"I like mind games. {FILLER * 3}" for n in range(9)},
     }
     full = ask(texts)("what is limerence, that state of mind?", budget=300)
-    marks = [full.relevance.is_filling(window) for window in full.windows]
+    marks = [window.filling for window in full.windows]
     assert not marks[0]
     assert any(marks)
     short = ask(texts)("what is limerence, that state of mind?", budget=300, fill="relevant")

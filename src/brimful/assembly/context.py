@@ -95,7 +95,7 @@ class Condensed:
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """How well the corpus answers a question, and which windows only fill the budget (ruling 19)."""
+    """How well the corpus answers a question, and where windows only fill the budget (ruling 19)."""
 
     covered: float  # share of the question at the best place, from 0 to 1
     lacking: float  # share of the question in words that no document has
@@ -104,17 +104,12 @@ class Relevance:
     reason: str | None = None  # why the answer is empty
     nearest: bool = False  # whether it is empty though `anyway` would show something near
 
-    def is_filling(self, window: Window) -> bool:
-        """Whether a window only fills the budget, and scores too low to answer."""
-        return max((hit.score for hit in window.hits), default=window.score) < self.end
-
 
 def relevance_of(found: Found, context: Context) -> Relevance:
     """The relevance of a context, from its search."""
-    end = found.hits[found.relevant - 1].score if found.relevant else 0.0
     reason = None if context.windows else why_empty(found, is_full=bool(context.omitted))
     nearest = bool(reason and found.is_unanswerable and found.hits and not context.omitted)
-    return Relevance(found.covered, found.lacking, found.missing, end, reason, nearest)
+    return Relevance(found.covered, found.lacking, found.missing, found.end, reason, nearest)
 
 
 def why_empty(found: Found, *, is_full: bool = False) -> str:

@@ -71,7 +71,7 @@ class Explanation:
             yield f"also in {', '.join(window.also_in)}"
         if prior := self.prior(window):
             yield str(prior)
-        if self.context.relevance is not None and self.context.relevance.is_filling(window):
+        if window.filling:
             yield "fills"
 
     def _omitted(self) -> Iterator[str]:

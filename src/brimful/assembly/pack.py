@@ -181,12 +181,7 @@ def render(
         include_metadata = windows.include_metadata if include_metadata is None else include_metadata
         line_numbers = line_numbers or windows.line_numbers
     else:
-        runs: list[list[Window]] = []
-        for window in windows:
-            if runs and runs[-1][0].path == window.path:
-                runs[-1].append(window)
-            else:
-                runs.append([window])
+        runs = in_blocks([[*windows]], PackSettings(), frozenset())
         blocks = [Block(run[0].path, tuple(run)) for run in runs]
     form = form_for(format or "plain")
     showing = Showing(bool(include_metadata), line_numbers or "ranges")

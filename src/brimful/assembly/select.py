@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from heapq import merge
 from itertools import pairwise
 from operator import add, attrgetter
 from sys import maxsize
@@ -44,6 +43,11 @@ class Group:
         """The document's, or the best window's in a cluster."""
         return self.windows[0].path
 
+    @property
+    def is_filling(self) -> bool:
+        """Whether all of it only fills."""
+        return all(window.filling for window in self.windows)
+
     def place(self, window: Window) -> tuple[int, int, int, str]:
         """The sort key of a window in reading order inside its group."""
         if self.is_cluster:
@@ -56,15 +60,18 @@ _reading_order: Callable[[Window], tuple[int, int, int, str]] = attrgetter("sequ
 
 
 def groups_of(windows: Iterable[Window], clusters: Iterable[Cluster] = ()) -> list[Group]:
-    """Windows by document (CFS §6), clusters as they are; best group first, then by path (ruling 8)."""
-    by_path: dict[str, list[Window]] = {}
+    """Windows by document (CFS §6), clusters as they are; best group first, then by path (ruling 8).
+
+    What a document has that only fills is a group of its own, after all that answers (ruling 24).
+    """
+    by_path: dict[tuple[str, bool], list[Window]] = {}
     for window in sorted(windows, key=by_order):
-        by_path.setdefault(window.path, []).append(window)
+        by_path.setdefault((window.path, window.filling), []).append(window)
     groups = [_group(tuple(members)) for members in by_path.values()]  # in the order of the best of each
     linked = (
         Group(tuple(sorted(cluster.windows, key=by_order)), cluster.windows, is_cluster=True) for cluster in clusters
     )
-    return sorted((*groups, *linked), key=lambda group: group.windows[0].order)
+    return sorted((*groups, *linked), key=lambda group: (group.is_filling, group.windows[0].order))
 
 
 def _group(windows: tuple[Window, ...]) -> Group:
@@ -444,18 +451,23 @@ def in_blocks(
     if settings.order != "relevance":
         units = at_both_ends(units) if settings.order == "ends" else _best_first(units)
     blocks: list[list[Window]] = []
-    path = None  # of the last block, where it may go on
+    last: Window | None = None  # of the last block, where it may go on
     for unit in units:
         for window in unit:
             if clusters and window.id in clusters:
                 blocks.append([window])
-                path = None
-            elif window.path == path:
+                last = None
+            elif last and _is_beside(last, window):
                 blocks[-1].append(window)
             else:
                 blocks.append([window])
-                path = window.path
+                last = window
     return blocks
+
+
+def _is_beside(last: Window, window: Window) -> bool:
+    """Whether two windows that follow each other share a header."""
+    return (window.path, window.filling) == (last.path, last.filling)
 
 
 def select(groups: Sequence[Group], settings: PackSettings, *, available: int, new_layout: _NewLayout) -> Selection:
@@ -463,11 +475,14 @@ def select(groups: Sequence[Group], settings: PackSettings, *, available: int, n
     if settings.packing == "greedy":
         return _greedy(groups, settings, available=available, layout=new_layout())
     if settings.packing == "interleaved":
-        longest = max((len(group.windows) for group in groups), default=0)
-        rounds = [[group.windows[at] for group in groups if at < len(group.windows)] for at in range(longest)]
+        rounds = [
+            [group.windows[at] for group in side if at < len(group.windows)]
+            for side in ([group for group in groups if group.is_filling == fills] for fills in (False, True))
+            for at in range(max((len(group.windows) for group in side), default=0))
+        ]
     else:
-        ranked = merge(*(group.windows for group in groups), key=by_order)
-        rounds = [[window] for window in ranked]
+        everything = (window for group in groups for window in group.windows)
+        rounds = [[window] for window in sorted(everything, key=lambda window: (window.filling, window.order))]
     return _appended(rounds, settings, available=available, layout=new_layout(), clusters=clustered(groups))
 
 
@@ -548,7 +563,8 @@ def _appended(
     """
     selection = Selection()
     per_path: dict[str, int] = {}
-    last_path, block, slot = "", -1, -1
+    last: Window | None = None  # what another window of its document can follow
+    block, slot = -1, -1
     stopped = False
     for windows in rounds:
         progress = False
@@ -561,10 +577,10 @@ def _appended(
                 selection.rejected.append(Rejected(window, "per_document"))
                 progress = True
                 continue
-            goes_on = window.path == last_path and window.id not in clusters
+            goes_on = window.id not in clusters and last is not None and _is_beside(last, window)
             place = (block, slot + 1) if goes_on else (layout.add_block(window.path), 0)
             if layout.put(*place, window, available=available):
-                (block, slot), last_path = place, "" if window.id in clusters else window.path
+                (block, slot), last = place, None if window.id in clusters else window
                 per_path[window.path] = per_path.get(window.path, 0) + 1
                 selection.units.append([window])
                 progress = True

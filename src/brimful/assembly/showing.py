@@ -98,18 +98,13 @@ def _digest_record(digest: Condensed) -> dict[str, object]:
 
 def _shown_windows(context: Context) -> list[ShownWindow]:
     """The windows of a context, with what its store said of them."""
-    relevance, windows = context.relevance, context.windows
+    windows = context.windows
     in_windows = matches(windows, context.senses)
     origins, lengths = context.origins or [()] * len(windows), context.lengths or [None] * len(windows)
-    return [
-        _window(*shown, filling=relevance is not None and relevance.is_filling(shown[0]))
-        for shown in zip(windows, in_windows, origins, lengths, strict=True)
-    ]
+    return [_window(*shown) for shown in zip(windows, in_windows, origins, lengths, strict=True)]
 
 
-def _window(
-    window: Window, in_window: Iterable[Match], origins: tuple[str, ...], length: int | None, *, filling: bool
-) -> ShownWindow:
+def _window(window: Window, in_window: Iterable[Match], origins: tuple[str, ...], length: int | None) -> ShownWindow:
     best = min(window.hits, key=lambda hit: hit.order, default=None)
     return ShownWindow(
         path=window.path,
@@ -118,7 +113,7 @@ def _window(
         lines=window.lines,
         origins=origins,
         score=window.score,
-        filling=filling,
+        filling=window.filling,
         length=len(window.document) if length is None and window.document else length,
         lexical=best.lexical if best else None,
         semantic=best.semantic if best else None,

@@ -222,8 +222,11 @@ def _wrong_blocks(receipt: Receipt) -> Iterator[Finding]:
         return
     first = 0
     for size in receipt.blocks:
-        if len({window.path for window in receipt.windows[first : first + size]}) > 1:
-            yield wrong("windows of two documents stand under one header", receipt.windows[first])
+        windows = receipt.windows[first : first + size]
+        if len({window.path for window in windows}) > 1:
+            yield wrong("windows of two documents stand under one header", windows[0])
+        if len({window.filling for window in windows}) > 1:
+            yield wrong("what answers and what only fills stand under one header", windows[0])
         first += size
 
 

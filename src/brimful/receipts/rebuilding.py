@@ -136,6 +136,7 @@ def _cut(cited: CitedWindow, document: Document) -> Window:
         score=float(cited.score),
         sequence=cited.sequence,
         document=document,
+        filling=cited.filling,
         cut_start=cited.cut_start,
         cut_end=cited.cut_end,
         seams=tuple(Seam(kind, start, end, document.text(start, end)) for kind, start, end, _ in cited.seams),

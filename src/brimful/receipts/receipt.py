@@ -93,6 +93,7 @@ class CitedWindow:
     score: Score
     terms: tuple[str, ...]
     time: Moment | None
+    filling: bool = field(default=False, metadata=UNLESS_EMPTY)
     cut_start: bool = field(default=False, metadata=UNLESS_EMPTY)
     cut_end: bool = field(default=False, metadata=UNLESS_EMPTY)
     seams: tuple[CitedSeam, ...] = field(default=(), metadata=UNLESS_EMPTY)
@@ -361,6 +362,7 @@ def _window(window: Window) -> CitedWindow:
         score=Score(repr(window.score)),
         terms=tuple(sorted({term for hit in window.hits for term in hit.terms})),
         time=None if window.time is None else Moment(window.time),
+        filling=window.filling,
         cut_start=window.cut_start,
         cut_end=window.cut_end,
         seams=tuple(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as new
 from itertools import compress
-from math import inf
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,6 +138,11 @@ class Found:
     translations: frozenset[str] = frozenset()  # documents that counted less: they are there in its own language too
     sources_less: bool = False  # sources counted less than what explains them: the question asks how
     relevant: int = 0  # how many of the hits are relevant; later ones only fill (ruling 19)
+
+    @property
+    def end(self) -> float:
+        """The score below which hits only fill; what belongs to a hit counts a last digit less than it."""
+        return nextafter(self.hits[self.relevant - 1].score, -inf) if self.relevant else 0.0
 
     @property
     def is_unanswerable(self) -> bool:

@@ -100,6 +100,7 @@ class Window:
     coherence: Coherence = field(default=Coherence(1.0), kw_only=True, repr=False)
     cluster: str | None = field(default=None, kw_only=True, repr=False)  # the id of its cluster
     also_in: tuple[str, ...] = field(default=(), kw_only=True, repr=False)  # documents with nearly equal text
+    filling: bool = field(default=False, kw_only=True)  # it answers far less than others, and only fills the budget
     cut_start: bool = field(default=False, kw_only=True)
     cut_end: bool = field(default=False, kw_only=True)
     line: int | None = field(default=None, kw_only=True)
@@ -205,7 +206,9 @@ class Window:
         """The union with windows that follow without a gap."""
         hits = {hit for window in (self, *later) for hit in window.hits}
         union = self.resized(self.start, later[-1].end, hits=tuple(sorted(hits, key=lambda hit: hit.order)))
-        return replace(union, score=max(window.score for window in (self, *later)))
+        windows = (self, *later)
+        score, filling = max(window.score for window in windows), all(window.filling for window in windows)
+        return replace(union, score=score, filling=filling)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def test_a_context_is_followed_by_what_it_cost(client, store):
     assert f"{context.tokens} of 400 tokens; receipt {context.receipt.id[:12]}." in note_of(result)
     assert "No document has: zeppelin" in note_of(result)
     assert "medcine was searched as medicine too." in note_of(result).casefold()
-    filling = [n for n, window in enumerate(context.windows, 1) if context.relevance.is_filling(window)]
+    filling = [n for n, window in enumerate(context.windows, 1) if window.filling]
     assert (f"reading order: {filling[0]}" in note_of(result)) if filling else ("fill" not in note_of(result))
 
 

@@ -89,7 +89,7 @@ def test_windows_that_only_fill_are_marked(tab, engine):
     question = "What is heated until tea can be made?"
     tab.open(question, budget=2_000)
     context = engine.context(question, budget=2_000)
-    marks = [context.relevance.is_filling(window) for window in context.windows]
+    marks = [window.filling for window in context.windows]
     assert True in marks
     assert False in marks
     shown = tab.page.locator(".window .fills").evaluate_all("all => all.map(each => !each.hidden)")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
@@ -55,6 +55,10 @@ class Showing:
         """The lines of a window, if they are known and to be written."""
         return window.lines if self.metadata or self.lines != "none" else None
 
+    def marks(self, window: Window) -> bool:
+        """Whether a window stands under a header for what only fills; `none` leaves the headers of CFS."""
+        return window.filling and self.lines != "none"
+
     def number_of(self, window: Window) -> int | None:
         """The number of a window's first line, if every line is numbered."""
         lines = window.lines if self.lines == "every" else None
@@ -96,8 +100,10 @@ _LAST_OF_FOUR_DIGITS = 0xFFFF
 _UNSAFE_IN_NAMES = re.compile(f"[\\\\{BREAK}{CONTROL}{INVISIBLE}\ufffe\uffff]")
 _ESCAPED_IN_NAMES = re.compile(r"\\(?:u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _LINES = r"(?:(numbered) )?lines? ([0-9]+)(?:-[0-9]+)?"
-_LOOKS_LIKE_LINES = re.compile(r" (?=lines? [0-9]+(?:-[0-9]+)?\Z)")
-_TITLE = re.compile(rf"(.*?)(?: {_LINES})?\Z", re.DOTALL)
+ALSO = "ALSO: "
+"""Stands before the name of a document whose windows only fill."""
+_LOOKS_LIKE_MARKS = re.compile(rf" (?=lines? [0-9]+(?:-[0-9]+)?\Z)|\A{ALSO[0]}(?={ALSO[1:]})")
+_TITLE = re.compile(rf"({ALSO})?(.*?)(?: {_LINES})?\Z", re.DOTALL)
 
 
 def safe_name(path: str) -> str:
@@ -143,17 +149,17 @@ def _read_back(match: re.Match[str]) -> str:
 
 
 def _title_of(path: str) -> str:
-    """A path, escaped if it ends like lines."""
-    return _LOOKS_LIKE_LINES.sub(r"\\u0020", safe_name(path))
+    """A path, escaped if it begins like `ALSO` or ends like lines."""
+    return _LOOKS_LIKE_MARKS.sub(_written_out, safe_name(path))
 
 
 def title(path: str, first: Window, showing: Showing) -> str:
-    """The name of a document with the lines of its first window, unless it is shown whole.
+    """The name of a document with the lines of its first window, unless it is shown whole, marked if it only fills.
 
     >>> title("notes/tea.md", Window("notes/tea.md", "Tea", line=12, cut_start=True), _PLAINLY)
     'notes/tea.md line 12'
     """
-    name = _title_of(path)
+    name = f"{ALSO if showing.marks(first) else ''}{_title_of(path)}"
     lines = lines_in_words(first, showing)
     return f"{name} {lines}" if lines and (showing.lines == "every" or not is_whole(first)) else name
 
@@ -165,18 +171,19 @@ def is_whole(window: Window) -> bool:
 
 
 class Title(NamedTuple):
-    """A title as it was read: the path, the first line and whether lines are numbered."""
+    """A title as it was read: path, first line, whether lines are numbered, and whether the windows only fill."""
 
     path: str
-    line: int | None
-    numbered: bool
+    line: int | None = None
+    numbered: bool = False
+    filling: bool = False
 
 
 def read_title(text: str) -> Title:
     """The inverse of `title`."""
     match = _TITLE.match(text)
     assert match is not None
-    return Title(read_name(match[1]), int(match[3]) if match[3] else None, bool(match[2]))
+    return Title(read_name(match[2]), int(match[4]) if match[4] else None, bool(match[3]), bool(match[1]))
 
 
 def lines_in_words(window: Window, showing: Showing) -> str:
@@ -369,16 +376,17 @@ class ReadWindow(NamedTuple):
     seams: Sequence[str]
 
 
-def with_edges(path: str, read: Sequence[ReadWindow], markers: Sequence[str | None]) -> list[Window]:
+def with_edges(named: Title, read: Sequence[ReadWindow], markers: Sequence[str | None]) -> list[Window]:
     """The windows of one block, with the edges that markers say are cut: one before each window, one after the last."""
     gaps = [read_gap(marker) if marker else None for marker in markers]
     windows = []
     for number, (text, details, seams) in enumerate(read):
         above, below = gaps[number], gaps[number + 1]
         cut_start = bool(above and above.cut_start) if number else _is_cut_above(details.line, markers[0])
-        windows.append(
-            details.window(path, text, cut_start=cut_start, cut_end=bool(below and below.cut_end), seams=seams)
+        window = details.window(
+            named.path, text, cut_start=cut_start, cut_end=bool(below and below.cut_end), seams=seams
         )
+        windows.append(replace(window, filling=named.filling))
     return windows
 
 

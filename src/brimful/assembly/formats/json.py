@@ -1,10 +1,14 @@
-"""`{"documents":[{"path":…,"windows":[{"lines":…,"text":…}]}]}`: the JSON text itself is what the model sees."""
+"""`{"documents":[{"path":…,"windows":[{"lines":…,"text":…}]}]}`: the JSON text itself is what the model sees.
+
+The key `also` in place of `path` names a document whose windows only fill.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from itertools import zip_longest
+from typing import Any
 
 from brimful.assembly.formats.form import (
     Form,
@@ -12,6 +16,7 @@ from brimful.assembly.formats.form import (
     Payload,
     ReadWindow,
     Showing,
+    Title,
     attributes,
     edge_above,
     gap_between,
@@ -42,6 +47,10 @@ def _string(text: str) -> str:
 def _name(path: str) -> str:
     """A path with its invisible characters escaped."""
     return _UNSEEN.sub(lambda match: json.dumps(match.group())[1:-1], _string(path))
+
+
+def _head(path: str, first: Window, showing: Showing) -> str:
+    return f'{{"{"also" if showing.marks(first) else "path"}":{_name(path)},"windows":['
 
 
 def _lead(previous: Window | None, window: Window, showing: Showing) -> list[Fragment]:
@@ -86,13 +95,14 @@ def _read(payload: Payload) -> list[Window]:
         return []
     try:
         documents = json.loads(payload)["documents"]
-        return [window for document in documents for window in _windows(document["path"], document["windows"])]
+        return [window for document in documents for window in _windows(document)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"not a context as JSON: {error}") from error
 
 
-def _windows(path: str, records: list[dict[str, object]]) -> list[Window]:
-    read = []
+def _windows(document: dict[str, Any]) -> list[Window]:
+    filling, records = "also" in document, document["windows"]
+    named, read = Title(document["also" if filling else "path"], filling=filling), []
     markers = [_marker(records[0].get("before"))] if records else []
     for record, following in zip_longest(records, records[1:]):
         details = read_details({name: str(value) for name, value in record.items() if name in _DETAILS})
@@ -101,7 +111,7 @@ def _windows(path: str, records: list[dict[str, object]]) -> list[Window]:
         read.append(ReadWindow(str(record["text"]), details, seams))
         below = _marker(following.get("before")) if following else None
         markers.append(below or (_CUT_ABOVE if "after" in record else None))
-    return with_edges(path, read, markers)
+    return with_edges(named, read, markers)
 
 
 def _marker(value: object) -> str | None:
@@ -110,7 +120,7 @@ def _marker(value: object) -> str | None:
 
 JSON = Form(
     name="json",
-    head=lambda path, _first, _showing: f'{{"path":{_name(path)},"windows":[',
+    head=_head,
     lead=_lead,
     body=_body,
     tail=_tail,

@@ -131,7 +131,7 @@ class _Block:
     """The windows under one heading, as they are read fence by fence."""
 
     def __init__(self, named: Title) -> None:
-        self._path = named.path
+        self._named = named
         self._next = ReadDetails(line=named.line, numbered=named.numbered)
         self._read: list[ReadWindow] = []
         self._markers: list[str | None] = [None]
@@ -159,7 +159,7 @@ class _Block:
 
     def windows(self) -> list[Window]:
         """The windows, with the edges that the markers around them say are cut."""
-        return with_edges(self._path, self._read, self._markers)
+        return with_edges(self._named, self._read, self._markers)
 
 
 MARKDOWN = Form(

@@ -1,7 +1,8 @@
-r"""`[DOC: path lines 12-30]` and the text below it (CFS §9), and the shapes of providers that carry this text.
+r"""`[DOC: path lines 12-30]` and the text below it (CFS §9), `[ALSO: …]` above what only fills; and providers' shapes.
 
 What a document says can't be mistaken for what Brimful says: each line of ours begins with a bracket, and a line of a
-document that looks like one (`[DOC:`, `[IN:`, `[SPAN:`, a marker `[...]` alone) gets a backslash; reading takes it off.
+document that looks like one (`[DOC:`, `[ALSO:`, `[IN:`, `[SPAN:`, a marker `[...]` alone) gets a backslash, which
+reading takes off.
 
 - `plain`: the text is what the model sees.
 - `messages`: one user message whose content is the plain text; that content is what is counted.
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from brimful.assembly.formats.form import (
+    ALSO,
     AS_ABOVE,
     LOOKS_LIKE_STEPS,
     NOTHING_ABOVE,
@@ -55,6 +57,7 @@ _UNSEEN = f"{BLANK}{CONTROL}{INVISIBLE}"
 
 _BEGINNINGS = (
     "[doc:",
+    "[also:",
     "[in:",
     "[in|",
     "[span:",
@@ -92,11 +95,11 @@ _LOOKS_OURS, _ESCAPED = rf"(?i){_BEGINS}(?={_OURS})", rf"(?i)({_BEGINS})\\(?={_O
 # In a trail: what breaks a line elsewhere, and a sign that would stand between two seams.
 _UNSAFE_IN_TRAILS = re.compile(f"[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]|{LOOKS_LIKE_STEPS}")
 _TRAILS = ("[IN: ", "[IN| ")
-_HEADER = re.compile(r"\[DOC: ([^\n]*)\]\Z")
+_HEADER = re.compile(rf"\[(?:DOC: |(?={ALSO}))([^\n]*)\]\Z")
 
 
 def _head(path: str, first: Window, showing: Showing) -> str:
-    return f"[DOC: {title(path, first, showing)}]\n"
+    return f"[{'' if showing.marks(first) else 'DOC: '}{title(path, first, showing)}]\n"
 
 
 def _lead(previous: Window | None, window: Window, showing: Showing) -> list[Fragment]:
@@ -199,7 +202,7 @@ class _Block:
     """The windows under one header, as they are read line by line."""
 
     def __init__(self, named: Title) -> None:
-        self._path = named.path
+        self._named = named
         self._details = ReadDetails(line=named.line, numbered=named.numbered)
         self._read: list[ReadWindow] = []
         self._markers: list[str | None] = [None]
@@ -214,7 +217,7 @@ class _Block:
             for number, line in enumerate(part, 1):
                 self._take(line, is_last=part is parts[-1] and number == len(part))
         self._close()
-        return with_edges(self._path, self._read, self._markers)
+        return with_edges(self._named, self._read, self._markers)
 
     def _take(self, line: str, *, is_last: bool) -> None:
         if line.startswith(_TRAILS):

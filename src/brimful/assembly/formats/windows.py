@@ -38,6 +38,7 @@ def _record(window: Window) -> dict[str, object]:
         "in": [seam.text for seam in window.seams],
         "cut_start": window.cut_start,
         "cut_end": window.cut_end,
+        "filling": window.filling,
         "text": window.text,
     }
 
@@ -68,6 +69,7 @@ def _window(record: dict[str, object]) -> Window:
         cut_start=bool(record["cut_start"]),
         cut_end=bool(record["cut_end"]),
         seams=tuple(Seam("signature", 0, 0, text) for text in seams),
+        filling=bool(record["filling"]),
     )
 
 

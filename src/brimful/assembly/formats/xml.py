@@ -1,4 +1,7 @@
-"""`<context><document path="…"><window lines="12-30">…</window></document></context>`, well-formed for any text."""
+"""`<context><document path="…"><window lines="12-30">…</window></document></context>`, well-formed for any text.
+
+An element `also` in place of `document` has windows that only fill.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from brimful.assembly.formats.form import (
     Payload,
     ReadWindow,
     Showing,
+    Title,
     attributes,
     edge_above,
     gap_between,
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
     from xml.etree import ElementTree as ET
 
 _SPECIAL = re.compile("[&<>\r\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_ALSO = "also"
+"""The element of a document whose windows only fill."""
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 
 
@@ -44,6 +50,14 @@ def as_text(text: str) -> str:
 
 def _attribute(value: object) -> str:
     return str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def _element(first: Window, showing: Showing) -> str:
+    return _ALSO if showing.marks(first) else "document"
+
+
+def _head(path: str, first: Window, showing: Showing) -> str:
+    return f'<{_element(first, showing)} path="{_attribute(safe_name(path))}">\n'
 
 
 def _lead(previous: Window | None, window: Window, showing: Showing) -> list[Fragment]:
@@ -68,9 +82,9 @@ def _body(window: Window, showing: Showing) -> list[Fragment]:
     return [*with_numbers(text, showing.number_of(window)), Fragment("</window>\n")]
 
 
-def _tail(last: Window, _showing: Showing) -> list[Fragment]:
+def _tail(last: Window, showing: Showing) -> list[Fragment]:
     edge = [Fragment(f"{MARKER}\n", role="markers")] if last.cut_end else []
-    return [*edge, Fragment("</document>\n")]
+    return [*edge, Fragment(f"</{_element(last, showing)}>\n")]
 
 
 def _read(payload: Payload) -> list[Window]:
@@ -101,7 +115,8 @@ def _windows(document: ET.Element) -> list[Window]:
             read.append(ReadWindow(_text(element), read_details(dict(element.attrib)), seams))
             markers.append((element.tail or "").strip())
             seams = []
-    return with_edges(read_name(document.attrib["path"]), read, markers)
+    named = Title(read_name(document.attrib["path"]), filling=document.tag == _ALSO)
+    return with_edges(named, read, markers)
 
 
 def _text(element: ET.Element) -> str:
@@ -110,7 +125,7 @@ def _text(element: ET.Element) -> str:
 
 XML = Form(
     name="xml",
-    head=lambda path, _first, _showing: f'<document path="{_attribute(safe_name(path))}">\n',
+    head=_head,
     lead=_lead,
     body=_body,
     tail=_tail,

@@ -77,7 +77,7 @@ def show_context(engine: Engine, context: Context) -> None:
         path, where = one_line(window.path), f" bytes {window.start}-{window.end}"
         if window.lines is not None:
             path, where = place_of(window.path, window.lines, origins)
-        fills = _FILLS if context.relevance is not None and context.relevance.is_filling(window) else ""
+        fills = _FILLS if window.filling else ""
         place = shown_place(path, where, width() - 2 - len(fills), stream=sys.stderr)
         say(f"  {tint('path', place)}{tint('faint', fills)}" if fills else f"  {tint('path', place)}")
     for digest in context.digests:

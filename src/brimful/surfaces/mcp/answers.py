@@ -20,7 +20,6 @@ from brimful.receipts.receipt import Receipt
 from brimful.search.search import Found
 from brimful.settings import Ask, Filters
 from brimful.text.spans import Span, back_to_code_point
-from brimful.windows.window import Window
 
 _OTHER_WORDS = "Use other words for it, or name what a document about it would say."
 _FEWER_FILTERS = "Drop filters, or widen them."
@@ -65,7 +64,7 @@ def context_note(ask: Ask, context: Context) -> str:
     relevance = context.relevance
     if relevance is not None and context.windows:
         parts += [_missing(relevance.missing)]
-        filling = [number for number, window in enumerate(context.windows, 1) if relevance.is_filling(window)]
+        filling = [number for number, window in enumerate(context.windows, 1) if window.filling]
         parts += [f"Passages that only fill the budget, in reading order: {ranges(filling)}."] if filling else []
     elif relevance is not None:
         parts += [f"Nothing found: {one_line(relevance.reason or '')}.", _advice(ask.settings.filters, context)]
@@ -137,7 +136,7 @@ def explanation(explained: Explanation) -> Iterator[str]:
     for window in context.windows:
         words = sorted({term for hit in window.hits for term in hit.terms})
         prior = explained.prior(window)
-        marks = [*([f"; {prior}"] if prior else []), *(["; fills"] if _fills(context, window) else [])]
+        marks = [*([f"; {prior}"] if prior else []), *(["; fills"] if window.filling else [])]
         place = _place(window.path, window.start, window.end, window.lines)
         yield f"in  {place}, score {window.score:.3f}: {_words(words)}{''.join(marks)}"
     for omitted in context.omitted[: limits.OMITTED]:
@@ -163,10 +162,6 @@ def receipt_explanation(receipt: Receipt, findings: Findings) -> Iterator[str]:
         yield f"not checked: {one_line(message)}"
     if not findings:
         yield "nothing has changed"
-
-
-def _fills(context: Context, window: Window) -> bool:
-    return context.relevance is not None and context.relevance.is_filling(window)
 
 
 def _summary(receipt: Receipt, windows: int) -> str:
