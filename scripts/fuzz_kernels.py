@@ -4,6 +4,7 @@ A copy of the source gets a library with AddressSanitizer in place of the usual 
 access outside of what the caller gave ends the run. Memory comes from `malloc`, so that also the bytes behind a Python
 object are watched. Input is Hypothesis's own, by chance and with UndefinedBehaviorSanitizer too; or, with `--guided`,
 atheris looks for bytes that reach lines of the kernels which no earlier ones reached, so many seconds a comparison.
+`--tests` runs other tests on that library: those of stores whose numbers lie.
 """
 
 import argparse
@@ -35,6 +36,7 @@ def main() -> int:
     options.add_argument("--guided", type=int, metavar="SECONDS", help="atheris looks for input, so long for each")
     options.add_argument("--only", default="", help="comparisons whose name has this, with --guided")
     options.add_argument("--seed", type=int, default=1, help="of what is generated (1)")
+    options.add_argument("--tests", nargs="+", metavar="PATH", help="other tests than those in tests/native")
     options.add_argument("--one", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.one:
@@ -51,18 +53,18 @@ def main() -> int:
         }
         if given.guided:
             return _guided(environment, seconds=given.guided, seed=given.seed, only=given.only)
-        return _by_chance(environment, examples=given.examples, seed=given.seed)
+        tests = given.tests or sorted(str(path) for path in TESTS.glob("test_*.py") if "building" not in path.name)
+        return _by_chance(environment, tests, examples=given.examples, seed=given.seed)
 
 
-def _by_chance(environment: dict[str, str], *, examples: int, seed: int) -> int:
-    """Hypothesis's own inputs, by the tests as they are."""
+def _by_chance(environment: dict[str, str], tests: list[str], *, examples: int, seed: int) -> int:
+    """The tests as they are, with Hypothesis's own inputs."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         print("The sanitizers come with gcc or clang: install one. (zig has no runtime for them.)")
         return 1
     _build({**environment, "CC": compiler}, FLAGS)
     environment = {**environment, "LD_PRELOAD": _runtime(compiler), "BRIMFUL_EXAMPLES": str(examples)}
-    tests = sorted(str(path) for path in TESTS.glob("test_*.py") if "building" not in path.name)
     # Not captured: a sanitizer ends the process, and what pytest holds back then is lost with it.
     pytest = [sys.executable, "-m", "pytest", "-q", "-s", "-x", "-n", "0"]
     command = [*pytest, f"--hypothesis-seed={seed}", *tests]

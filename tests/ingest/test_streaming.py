@@ -12,12 +12,14 @@ from brimful import Document
 from brimful.documents import reading
 from brimful.documents.reading import LongDocument
 from brimful.documents.skips import Refusal, SourceSettings
+from brimful.errors import KernelsError, SettingError
 from brimful.index import build
 from brimful.ingest import folders as ingesting
 from brimful.ingest.folders import ingest
 from brimful.ingest.texts import add_text, ingest_stream
 from brimful.store import store as storing
 from brimful.store import writing
+from brimful.store.caching import LEAST_BYTES, max_memory, scaled
 from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
 from brimful.store.writing import NewDocument
@@ -215,33 +217,54 @@ def test_standard_input_is_the_default_stream(store, monkeypatch):
 PEAK = """
 import sys
 from pathlib import Path
-
-def peak():
-    # The peak of this program alone: ru_maxrss starts with that of whoever started it.
-    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) // 1024
-
-from brimful.ingest.folders import ingest
-from brimful.store.sqlite import SqliteStore
-before = peak()
-with SqliteStore(Path(sys.argv[1])) as store:
-    report = ingest(store, sys.argv[2])
-    with store.snapshot() as now:
-        print(peak() - before, report.added, sum(row.length for row in now.rows()))
+import brimful
+with brimful.open(sys.argv[1]) as engine:
+    report = engine.add(sys.argv[2])
+    lengths = [document.bytes for document in engine.documents()]
+    engine.context("Where is tea at five o'clock?", budget=2_000)
+# The peak of this program alone: ru_maxrss starts with that of the process that started it.
+peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) >> 10
+print(peak, report.added, len(report.skipped), sum(lengths))
 """
 MEGABYTES = int(os.environ.get("BRIMFUL_LINE_MEGABYTES", "60"))
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell the peak")
-@pytest.mark.parametrize(("files", "size", "most"), [(1, MEGABYTES << 20, 250), (40, 1 << 20, 200)])
-def test_indexing_takes_a_bounded_amount_of_memory(tmp_path, files, size, most):
-    """In megabytes, of one endless line (1 GB in `make test-faults`) and of many files; nothing is left out."""
-    words = " ".join(f"word{n % 4_000} and tea at {n % 97} o'clock," for n in range(50_000)).encode()[: 1 << 20]
+@pytest.mark.parametrize(("files", "size"), [(1, MEGABYTES << 20), (40, 1 << 20), (4_000, 8 << 10)])
+def test_indexing_and_asking_keep_to_the_memory_that_is_allowed(tmp_path, files, size):
+    """Of one endless line (1 GB in `make test-faults`), some files and many; nothing is left out."""
+    words = " ".join(f"word{n % 4_000} and tea at {n % 97} o'clock," for n in range(50_000)).encode()
     (tmp_path / "notes").mkdir()
     for number in range(files):
         with (tmp_path / "notes" / f"{number}.txt").open("wb") as file:
-            for _ in range(size >> 20):
-                file.write(words)
+            for start in range(0, size, 1 << 20):
+                file.write(words[: min(size - start, 1 << 20)])
     command = [sys.executable, "-c", PEAK, tmp_path / "store.db", tmp_path / "notes"]
-    peak, added, length = map(int, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
-    assert (added, length) == (files, files * size)
-    assert peak <= most
+    environment = {**os.environ, "BRIMFUL_MAX_MEMORY": "256MB"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    peak, added, skipped, length = map(int, done.stdout.split())
+    assert (added, skipped, length) == (files, 0, files * size)
+    assert peak <= 256
+
+
+def test_a_memory_that_is_none_is_refused(monkeypatch):
+    """A size has a unit, and there is a least one."""
+    assert max_memory() >= LEAST_BYTES
+    monkeypatch.setenv("BRIMFUL_MAX_MEMORY", "512MB")
+    assert (max_memory(), scaled(100)) == (512 << 20, 50)
+    for size in ("512", "1MB", "lots", "-2GB"):
+        monkeypatch.setenv("BRIMFUL_MAX_MEMORY", size)
+        with pytest.raises(SettingError, match="512MB or 2GB"):
+            max_memory()
+
+
+def test_a_missing_part_of_this_program_is_no_fault_of_a_file(store, folder, monkeypatch):
+    """Without its compiled loops nothing can be indexed: an error says so, and no file is listed as skipped."""
+    (folder / "tea.md").write_text("Tea at four.")
+
+    def missing(*_, **__):
+        raise KernelsError("the compiled kernels can't be loaded")
+
+    monkeypatch.setattr("brimful.documents.loaders.loaded.decode", missing)
+    with pytest.raises(KernelsError, match="compiled kernels"):
+        ingest(store, folder)

@@ -268,13 +268,14 @@ def test_a_folder_that_is_added_holds_no_transaction(owner, text, monkeypatch):
     """The turn of a place is a lease: renewed while it lasts, over soon where its holder died, and another
     place is free.
     """
-    monkeypatch.setattr(postgres_store, "_LEASE_SECONDS", 1)
+    monkeypatch.setattr(postgres_store, "_LEASE_SECONDS", 3)
     monkeypatch.setattr(postgres_store, "_BEAT_SECONDS", 0.1)
     with PostgresStore(Address.of(text)) as one, PostgresStore(Address.of(text)) as other:
         with one.turn("/tea//", wait_seconds=0):
-            time.sleep(1.5)
-            open_ones = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'brimful' AND state <> 'idle'"
-            assert owner.execute(open_ones).fetchone() == (0,)
+            (begun,) = owner.execute("SELECT now()").fetchone()
+            time.sleep(3.5)
+            held = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'brimful' AND xact_start <= %s"
+            assert owner.execute(held, (begun,)).fetchone() == (0,)
             with pytest.raises(StoreBusyError, match="adding this place"), other.turn("/tea//", wait_seconds=0):
                 pass
             with other.turn("/coffee//", wait_seconds=0):

@@ -21,6 +21,7 @@ from brimful.documents.sources import Found, stamp_of
 from brimful.errors import InputError
 from brimful.ingest.naming import Naming
 from brimful.native import cores
+from brimful.store.caching import scaled
 from brimful.store.writing import SEGMENT_BYTES, Batch, NewDocument, prepare, together
 
 
@@ -41,7 +42,7 @@ def indexed_batches(files: Iterable[Found], naming: Naming, settings: SourceSett
     waiting: deque[tuple[list[Found], list[FileResult], Future[Batch]]] = deque()
     pool = ThreadPoolExecutor(1, thread_name_prefix="brimful-index")
     try:
-        for batch in together(files, lambda file: file.size, limit=SEGMENT_BYTES):
+        for batch in together(files, lambda file: file.size, limit=scaled(SEGMENT_BYTES)):
             results, entries = read_batch(batch, naming, settings)
             waiting.append((batch, results, pool.submit(prepare, entries)))
             if len(waiting) > ahead:

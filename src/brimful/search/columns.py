@@ -23,7 +23,7 @@ from brimful.search.query import AskedTerm
 from brimful.search.signals import postings_of_names, words_of_title
 from brimful.search.spelling import Spellings
 from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
-from brimful.store.caching import ByteCache
+from brimful.store.caching import ByteCache, scaled
 from brimful.store.rows import Documents
 from brimful.store.segments import StoredSegment
 from brimful.store.snapshot import StoredSnapshot
@@ -125,7 +125,9 @@ class CorpusColumns:
         self.offsets = _Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
         # Places of terms, and of the forms of a word, by which they are kept.
-        self._kept: ByteCache[Any, Any] = ByteCache(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 32))
+        self._kept: ByteCache[Any, Any] = ByteCache(
+            scaled(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 32))
+        )
         terms = StoredTerms(snapshot, [segment.view for segment in self.segments], self._kept)
         self.census = lru_cache(_KEPT_TERMS)(terms.census)  # occurrences of a term in live text
         self.names, self.near_names = terms.names, terms.near

@@ -1,11 +1,51 @@
-"""Values that were read last, kept up to a size in bytes."""
+"""The memory that this program may take, and values that were read last, kept up to a size in bytes."""
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
+
+from brimful.errors import SettingError
+
+VARIABLE = "BRIMFUL_MAX_MEMORY"
+LEAST_BYTES, _ROOMY_BYTES = 256 << 20, 1 << 30
+_SIZE = re.compile(r"(\d{1,9}) ?(MB|GB)", re.IGNORECASE)
+
+
+def max_memory() -> int:
+    """The bytes that indexing or asking may take: BRIMFUL_MAX_MEMORY, or a quarter of the machine."""
+    text = os.environ.get(VARIABLE, "").strip()
+    return memory_of(text) if text else max(_machine_bytes() // 4, LEAST_BYTES)
+
+
+def memory_of(text: str) -> int:
+    """The bytes that a setting names.
+
+    >>> memory_of("512MB") >> 20, memory_of("2 gb") >> 20
+    (512, 2048)
+    """
+    size = _SIZE.fullmatch(text)
+    memory = int(size[1]) << (30 if size[2].upper() == "GB" else 20) if size else 0
+    if memory < LEAST_BYTES:
+        raise SettingError(f"max-memory is {text!r:.40}; write 512MB or 2GB, and {LEAST_BYTES >> 20}MB at least")
+    return memory
+
+
+def scaled(size: int) -> int:
+    """A size of a batch or a cache: as it is from a gigabyte of memory on, and smaller in proportion below."""
+    return size * min(max_memory(), _ROOMY_BYTES) // _ROOMY_BYTES
+
+
+def _machine_bytes() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows does not say
+        return 4 * _ROOMY_BYTES
+
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")

@@ -15,7 +15,7 @@ from brimful.documents.documents import Document, Hit
 from brimful.index.segments import Numbers
 from brimful.outline.cuts import LARGEST
 from brimful.outline.outlines import Outline, outline
-from brimful.store.caching import ByteCache
+from brimful.store.caching import ByteCache, scaled
 from brimful.store.columns import check, check_cuts
 from brimful.store.rows import Row
 from brimful.store.snapshot import StoredSnapshot
@@ -175,7 +175,7 @@ class WholeDocuments:
     """
 
     def __init__(self) -> None:
-        self._kept: ByteCache[tuple[Row, bool], Document] = ByteCache(KEPT_BYTES)
+        self._kept: ByteCache[tuple[Row, bool], Document] = ByteCache(scaled(KEPT_BYTES))
         self._lock = threading.Lock()
         self._parts: dict[tuple[Row, int], PartlyRead] = {}  # one for each thread: they grow while they are read
         self._lines: dict[Row, LineCount] = {}

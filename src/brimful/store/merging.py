@@ -14,6 +14,7 @@ import numpy as np
 from brimful.index.build import GAP
 from brimful.index.segments import Numbers, Page, Postings, merge_postings, pack_numbers, pages_of, without_empty
 from brimful.outline.cuts import Heads
+from brimful.store.caching import scaled
 from brimful.store.columns import Cuts
 from brimful.store.format import LITTLE, TEXT, Cursor
 from brimful.store.rows import BLOCK_BYTES, Card, Extents
@@ -72,7 +73,7 @@ def batches(segments: Sequence[StoredSegment]) -> Iterator[list[StoredSegment]]:
     batch: list[StoredSegment] = []
     size = 0
     for segment in segments:
-        if batch and size + segment.live > LARGEST_BYTES:
+        if batch and size + segment.live > scaled(LARGEST_BYTES):
             yield batch
             batch, size = [], 0
         batch.append(segment)

@@ -6,26 +6,14 @@ committed since.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 
-from brimful.errors import SettingError
 from brimful.store.caching import ByteCache
 from brimful.store.format import CHANGING, SINGLE, key_of, kind_of_key, segment_of
 
-KEPT_MEGABYTES = 256
-"""What a process keeps of a corpus on a server, unless BRIMFUL_FAR_CACHE says otherwise."""
-VARIABLE = "BRIMFUL_FAR_CACHE"
-
-
-def kept_bytes() -> int:
-    """The bytes of blobs that a process keeps of a corpus on a server."""
-    text = os.environ.get(VARIABLE, "").strip() or str(KEPT_MEGABYTES)
-    if not (text.isascii() and text.isdigit()):
-        raise SettingError(f"{VARIABLE} is {text!r:.40}; it is a whole number of megabytes, 0 keeps nothing")
-    return int(text) << 20
-
+KEPT_BYTES = 256 << 20
+"""Blobs that a process keeps of a corpus on a server."""
 
 _SealedBlob = tuple[bytes, bytes]
 BlobCache = ByteCache[int, _SealedBlob]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from brimful.errors import CorruptError
 from brimful.index.segments import Numbers, OpenPage, Postings, pages_beginning
 from brimful.outline.cuts import Heads
-from brimful.store.caching import ByteCache
+from brimful.store.caching import ByteCache, scaled
 from brimful.store.columns import (
     Cuts,
     SegmentRow,
@@ -81,7 +81,7 @@ class BlobReader:
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
         # A server's blobs are kept where they are fetched, so fewer of them here.
-        kept_bytes = _KEPT_BYTES if cursor.is_far else _kept_bytes_of(cursor.size_bytes())
+        kept_bytes = scaled(_KEPT_BYTES if cursor.is_far else _kept_bytes_of(cursor.size_bytes()))
         self._column_bytes: dict[int, int] = {}  # by key
         self._blocks: ByteCache[int, bytes] = ByteCache(kept_bytes // 2)
         self._pages: ByteCache[int, OpenPage] = ByteCache(kept_bytes // 2)

@@ -24,6 +24,7 @@ from brimful.index.vectors import Bytes
 from brimful.outline.kinds import kind_of
 from brimful.store import remembered
 from brimful.store.address import Place
+from brimful.store.caching import scaled
 from brimful.store.format import ChangedError, Cursor, Value, check_seal, seal_of
 from brimful.store.merging import MergedSegment, batches, crowded, merge, publish_merged
 from brimful.store.merkle import bucket_of, leaf_hash
@@ -172,7 +173,7 @@ class Store(ABC):
                 continue
             batch.append(new)
             size += len(new.document)
-            if size >= SEGMENT_BYTES:
+            if size >= scaled(SEGMENT_BYTES):
                 count += self._write_all(batch)
                 size = 0
         count += self._write_all(batch)

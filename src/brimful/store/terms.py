@@ -9,7 +9,7 @@ from typing import Any
 
 from brimful.index.segments import OpenPage, pages_beginning
 from brimful.native.columns import Columns, OpenPages, unite_all
-from brimful.store.caching import ByteCache
+from brimful.store.caching import ByteCache, scaled
 from brimful.store.columns import check_positions
 from brimful.store.segments import StoredSegment
 from brimful.store.snapshot import StoredSnapshot
@@ -26,7 +26,7 @@ class StoredTerms:
     ) -> None:
         self._snapshot, self._segments, self._places = snapshot, segments, places
         self._dead = [(index, segment) for index, segment in enumerate(segments) if segment.dead]
-        self._pages: ByteCache[tuple[int, ...], OpenPages] = ByteCache(_PAGES_BYTES)
+        self._pages: ByteCache[tuple[int, ...], OpenPages] = ByteCache(scaled(_PAGES_BYTES))
 
     def census(self, term: bytes) -> int:
         """The occurrences of a term in live text."""

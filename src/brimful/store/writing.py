@@ -20,6 +20,7 @@ from brimful.index.segments import Numbers, Page, Postings, pack_numbers, pack_s
 from brimful.native.terms import multiplier_of
 from brimful.outline.cuts import Heads
 from brimful.outline.kinds import Kind
+from brimful.store.caching import scaled
 from brimful.store.columns import compressed, pack_cards, pack_map, pack_table
 from brimful.store.format import (
     CARDS,
@@ -137,7 +138,7 @@ class DocumentExtent(NamedTuple):
 
 def grouped(extents: Iterable[DocumentExtent]) -> Iterator[list[DocumentExtent]]:
     """Extents in groups of about a segment's size."""
-    return together(extents, lambda member: _weight(member.extent.content), limit=SEGMENT_BYTES)
+    return together(extents, lambda member: _weight(member.extent.content), limit=scaled(SEGMENT_BYTES))
 
 
 def together(items: Iterable[T], size_of: Callable[[T], int], *, limit: int) -> Iterator[list[T]]:

@@ -33,6 +33,7 @@ from brimful.documents.reading import LongDocument, read
 from brimful.documents.secrets import PREFIX_BYTES, mask_examples, secret_in
 from brimful.documents.skips import Refusal, Skipped, SourceSettings
 from brimful.documents.sources import Found
+from brimful.errors import KernelsError
 from brimful.outline.kinds import kind_of
 
 if sys.version_info >= (3, 14):
@@ -179,6 +180,8 @@ def _masked(loaded: Loaded, settings: SourceSettings) -> Loaded | Skipped:
 
 
 def _failed(path: str, error: Exception) -> Skipped:
+    if isinstance(error, KernelsError):
+        raise error  # of this installation, not of the file: no other would fare better
     if isinstance(error, Refusal):
         return error.at(path)
     return Skipped(path, "malformed", f"{type(error).__name__}: {error}"[:300])

@@ -17,6 +17,7 @@ from psycopg.pq import TransactionStatus
 from brimful.errors import DocumentError, StoreBusyError, StoreError, StoreUnreachableError
 from brimful.store import remembered
 from brimful.store.address import Address
+from brimful.store.caching import scaled
 from brimful.store.format import Cursor, Value
 from brimful.store.postgres import layout
 from brimful.store.postgres.session import (
@@ -34,7 +35,7 @@ from brimful.store.postgres.session import (
     prepared,
     translated,
 )
-from brimful.store.remote import BlobCache, kept_bytes
+from brimful.store.remote import KEPT_BYTES, BlobCache
 from brimful.store.segments import StoredSegment
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
@@ -146,7 +147,7 @@ class PostgresStore(Store):
     ) -> None:
         """Open a corpus, or make it where the role may; `make=False` opens one that is there."""
         self.path = address
-        self.kept = BlobCache(kept_bytes())
+        self.kept = BlobCache(scaled(KEPT_BYTES))
         self.trips = 0
         self._spare: list[Connection] = []
         self._lock = threading.Lock()

@@ -21,6 +21,7 @@ from brimful.choices import check_value, from_text
 from brimful.errors import BrimfulError, ChoiceError, InputError, choose, suggest
 from brimful.settings import ASKED, Ask, pairs
 from brimful.store.address import is_address, masked
+from brimful.store.caching import memory_of
 from brimful.surfaces.cli.places import check_unlinked, named_store
 
 PREFIX = "BRIMFUL_"
@@ -34,9 +35,10 @@ DEFAULTS: Mapping[str, str | float | None] = {
     "set": None,
     "condenser": "extractive:",
     "store": None,
+    "max_memory": None,  # a quarter of the machine
 }
 """Every setting with its default: choices of a question, then of the program."""
-_OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_FAR_CACHE", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
+_OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
 _PERSONAL = ("densify", "condenser", "embedder", "reranker", "synonyms")
 
 
@@ -154,6 +156,8 @@ def _check_meaning(key: str, value: str | float | None) -> None:
             from brimful.neural.named import check_embedder, check_reranker
 
             (check_embedder if key == "embedder" else check_reranker)(value)
+        elif key == "max_memory":
+            memory_of(value)
         elif key in ("densify", "condenser"):
             from brimful.densify.models import model_for
 

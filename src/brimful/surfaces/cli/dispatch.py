@@ -12,6 +12,8 @@ from importlib import import_module
 
 from brimful.errors import STORAGE, USAGE, BrimfulError, outcome_of
 from brimful.rules import VERSION
+from brimful.store.caching import VARIABLE as MEMORY
+from brimful.store.caching import memory_of
 from brimful.surfaces.cli.configuration import DEFAULT, files, setting
 from brimful.surfaces.cli.parsing import HELP, HelpAskedError, WrongLineError, help_of, read
 from brimful.surfaces.cli.table import Command
@@ -33,6 +35,8 @@ def run(command: Command, values: Mapping[str, object], configured: Callable[[st
     """Call the function of a command with the values of its arguments and options; returns the exit code."""
     module = import_module(f"brimful.surfaces.cli.{command.module}")  # imported when needed: help starts at once
     work: Callable[..., int] = getattr(module, _FUNCTIONS.get(command.name, command.name))
+    if (memory := configured("max_memory")) is not None:
+        os.environ[MEMORY] = str(memory)
     if "embedder" in values:
         for name in _MODELS:
             model = values.get(name) or configured(name)
@@ -74,6 +78,7 @@ def _run_line(words: Sequence[str]) -> int:
     if "--no-color" in options:
         os.environ["NO_COLOR"] = "1"
         words = [*(word for word in options if word != "--no-color"), *words[len(options) :]]
+    words = _without_memory(words)
     if not words:
         say(help_of("").rstrip())
         return USAGE
@@ -88,6 +93,19 @@ def _run_line(words: Sequence[str]) -> int:
         return FOUND
     except WrongLineError as error:
         return _complain(str(error), "input.usage", USAGE, as_json="--json" in words, after=error.advice)
+
+
+def _without_memory(words: Sequence[str]) -> Sequence[str]:
+    """A line without `--max-memory SIZE`, which every command takes."""
+    options = words[: words.index("--")] if "--" in words else words
+    for place, word in enumerate(options):
+        name, sign, size = word.partition("=")
+        if name == "--max-memory":
+            size = size if sign else "".join(options[place + 1 : place + 2])
+            memory_of(size)
+            os.environ[MEMORY] = size
+            return [*words[:place], *words[place + (1 if sign else 2) :]]
+    return words
 
 
 def _configured() -> Callable[[str], object]:

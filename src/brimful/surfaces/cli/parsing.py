@@ -155,6 +155,8 @@ def _program() -> argparse.ArgumentParser:
     options, commands = parser.add_argument_group(OPTIONS), parser.add_argument_group("Commands")
     options.add_argument("--version", action="store_true", help="Show the version and exit.")
     options.add_argument("--no-color", action="store_true", help="No colour, as with NO_COLOR; works for any command.")
+    memory = "Memory for indexing and asking, 256MB or more; works for any command. Default: a quarter of the machine."
+    options.add_argument("--max-memory", metavar="SIZE", help=memory)
     options.add_argument(*HELP, action="store_true", help="Show this message and exit.")
     for command in COMMANDS.values():
         commands.add_argument(command.name, metavar=command.name, help=command.summary)
