@@ -2,14 +2,10 @@
 
 from itertools import count
 
-import pytest
-
 import brimful
 from brimful import Document
-from brimful.errors import SettingError
-from brimful.store import remote
 from brimful.store.format import EXTENTS, UNITS, key_of
-from brimful.store.remote import BlobCache, RemoteBlobs, kept_bytes
+from brimful.store.remote import BlobCache, RemoteBlobs
 
 _numbers = count(1)
 QUESTIONS = ("Which cup7 has tea?", "Where does pot3 stand?", "Who drinks caffee?", "nothing like this")
@@ -27,22 +23,10 @@ def test_kept_blobs_are_bounded():
     assert kept.get(key_of(1, UNITS)) == (b"x", b"seal")  # it came along
 
 
-def test_the_size_is_one_setting(monkeypatch):
-    """Megabytes in one variable; anything else is an error that names it."""
-    monkeypatch.delenv(remote.VARIABLE, raising=False)
-    assert kept_bytes() == remote.KEPT_MEGABYTES << 20
-    monkeypatch.setenv(remote.VARIABLE, "30")
-    assert kept_bytes() == 30 << 20
-    for wrong in ("much", "-1", "1.5", "²"):
-        monkeypatch.setenv(remote.VARIABLE, wrong)
-        with pytest.raises(SettingError, match=f"{remote.VARIABLE} is '{wrong}'; it is a whole number of megabytes"):
-            kept_bytes()
-
-
 def test_the_bytes_are_the_same_however_much_is_kept(postgres_server, tmp_path, monkeypatch):
     """With nothing kept, a server's contexts and receipts are still those of a file."""
     address = postgres_server.address(f"far-{next(_numbers)}")
-    monkeypatch.setenv(remote.VARIABLE, "0")
+    monkeypatch.setattr("brimful.store.postgres.store.KEPT_BYTES", 0)
     with brimful.open(tmp_path / "one.db") as file, brimful.open(address) as server:
         for engine in (file, server):
             engine.add_documents(_documents())

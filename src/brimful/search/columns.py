@@ -50,8 +50,8 @@ _LEAST_TOLD = 3  # different words that only this language has, before it counts
 _LEAST_BREADTH = 3  # a third as many different ones as the language with most of them
 _LEAST_SHARE = 10  # a tenth of the occurrences of the commonest language
 _KEPT_TERMS = 4_096
-_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES = 8 << 20, 16 << 20
-"""Of positions that were asked for last: in a large corpus, which has more that must stay, the first of these."""
+_KEPT_PLACES_BYTES = 8 << 20
+"""Of positions that were asked for last."""
 
 _WeighedPlaces = tuple[tuple[int, Columns], ...]
 """Weights in thousandths, each with positions segment by segment."""
@@ -125,9 +125,7 @@ class CorpusColumns:
         self.offsets = _Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
         self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
         # Places of terms, and of the forms of a word, by which they are kept.
-        self._kept: ByteCache[Any, Any] = ByteCache(
-            scaled(max(_KEPT_PLACES_BYTES, _MOST_PLACES_BYTES - self.length // 32))
-        )
+        self._kept: ByteCache[Any, Any] = ByteCache(scaled(_KEPT_PLACES_BYTES))
         terms = StoredTerms(snapshot, [segment.view for segment in self.segments], self._kept)
         self.census = lru_cache(_KEPT_TERMS)(terms.census)  # occurrences of a term in live text
         self.names, self.near_names = terms.names, terms.near
