@@ -10,7 +10,7 @@ from brimful.documents.loaders.loaded import SourceMap
 from brimful.errors import StoreError
 from brimful.index import build
 from brimful.store import store as storing
-from brimful.store import upkeep, writing
+from brimful.store import upkeep
 from brimful.store.opening import opened
 from brimful.store.upkeep import copy, verify
 from brimful.store.writing import NewDocument
@@ -87,10 +87,11 @@ def test_a_copy_again_brings_what_changed(stores):
 
 
 def test_a_copy_goes_on_where_it_was_broken_off(stores, monkeypatch):
-    """After each segment it can end, and the next one writes only what is missing."""
+    """After each commit it can end, and the next one writes only what is missing."""
+    monkeypatch.setattr(storing, "SEGMENT_BYTES", 1_000)
     source, target = stores
     fill(source)
-    adopt = type(target).adopt
+    write = type(target).write
     for _ in range(10):
         calls = []
 
@@ -98,10 +99,10 @@ def test_a_copy_goes_on_where_it_was_broken_off(stores, monkeypatch):
             if calls:
                 raise KeyboardInterrupt
             calls.append(1)
-            return adopt(*given, **choices)
+            return write(*given, **choices)
 
         with monkeypatch.context() as patch:
-            patch.setattr(type(target), "adopt", once)
+            patch.setattr(type(target), "write", once)
             try:
                 done = copy(source, target)
             except KeyboardInterrupt:
@@ -112,16 +113,13 @@ def test_a_copy_goes_on_where_it_was_broken_off(stores, monkeypatch):
     assert dump(target) == dump(source)
 
 
-def test_a_long_document_stays_whole(stores, monkeypatch):
-    """One that lies in several segments comes in one commit."""
+def test_a_long_document_is_copied_piece_by_piece(stores, monkeypatch):
+    """One that lies in several extents comes in one commit."""
     monkeypatch.setattr(build, "EXTENT_BYTES", 4_000)
-    monkeypatch.setattr(writing, "SEGMENT_BYTES", 8_000)
-    monkeypatch.setattr(storing, "SEGMENT_BYTES", 8_000)
+    monkeypatch.setattr(upkeep, "LONG_BYTES", 8_000)
     source, target = stores
     text = "".join(f"Line {n} of tea, cups and pots.\n" for n in range(600))
     source.add([entry("a.md", "tea"), entry("long.txt", text), entry("z.md", "pot")])
-    with source.snapshot() as now:
-        assert len(upkeep._groups(now.segments())) < len(now.segments())
     copy(source, target)
     assert dump(target) == dump(source)
     assert verify(target.path) == []

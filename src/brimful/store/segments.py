@@ -282,12 +282,6 @@ class StoredSegment:
 
     # ---- bytes
 
-    def blobs(self) -> Iterator[tuple[int, int, bytes]]:
-        """Kind, place and bytes of each blob that names no documents."""
-        for kind, place in self._blobs.places(self.number):
-            if kind not in (EXTENTS, CARDS):
-                yield kind, place, self._blobs.blob(key_of(self.number, kind, place))
-
     def places(self) -> list[tuple[int, int]]:
         """Kind and place of each blob."""
         return self._blobs.places(self.number)

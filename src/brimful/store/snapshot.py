@@ -113,8 +113,12 @@ class StoredSnapshot:
 
     def source_map(self, number: int) -> SourceMap | None:
         """The way back from a document's text to its original; None where a byte is a byte."""
-        packed = self.packed_map(number)
-        return None if packed is None else read_map(unpacked(packed, limit_bytes=self._blobs.most_bytes))
+        row = self._cursor.sealed("maps", number)
+        if row is None:
+            return None
+        data, seal = row
+        check_seal(f"the source map of document {number}", seal, number, data)
+        return read_map(unpacked(data, limit_bytes=self._blobs.most_bytes))
 
     def source_maps(self, numbers: Sequence[int]) -> dict[int, SourceMap]:
         """The maps of the converted documents among these; which ones they are costs one read."""
@@ -125,15 +129,6 @@ class StoredSnapshot:
             statement = f"SELECT document FROM maps WHERE document IN ({marks}) ORDER BY document"  # noqa: S608
             converted += [number for (number,) in self._cursor.fetch(statement, batch)]
         return {number: source_map for number in converted if (source_map := self.source_map(number)) is not None}
-
-    def packed_map(self, number: int) -> bytes | None:
-        """The stored bytes of a source map."""
-        row = self._cursor.sealed("maps", number)
-        if row is None:
-            return None
-        data, seal = row
-        check_seal(f"the source map of document {number}", seal, number, data)
-        return data
 
     def extents(self, number: int) -> list[tuple[int, int]]:
         """The ranges in which a document is stored."""

@@ -10,7 +10,6 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeGuard
 
@@ -26,7 +25,7 @@ from brimful.store import remembered
 from brimful.store.address import Place
 from brimful.store.caching import scaled
 from brimful.store.format import ChangedError, Cursor, Value, check_seal, seal_of
-from brimful.store.merging import MergedSegment, batches, crowded, merge, publish_merged
+from brimful.store.merging import batches, crowded, merge, publish_merged
 from brimful.store.merkle import bucket_of, leaf_hash
 from brimful.store.remembered import KnownVectors
 from brimful.store.segments import StoredSegment
@@ -49,7 +48,6 @@ from brimful.store.writing import (
     row_of,
     segments_of,
     send,
-    write_blobs,
     write_segment,
 )
 
@@ -64,15 +62,6 @@ class Origins(NamedTuple):
 
     stamp: str | None
     paths: list[str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CopiedSegments:
-    """Segments of another store, with the documents of all their live extents by their numbers there."""
-
-    rows: dict[int, DocumentRow]
-    maps: dict[int, bytes]
-    segments: list[StoredSegment]
 
 
 class TakenError(Exception):
@@ -222,21 +211,6 @@ class Store(ABC):
                     extents = segment.extents._replace(documents=numbers[segment.extents.documents])
                     cards = map(card_of, numbers.tolist(), batch.rows)
                     publish(cursor, number, extents, segment.length, cards=cards)
-        return len(paths)
-
-    def adopt(self, copied: CopiedSegments) -> int:
-        """Take segments of another store as they are, in one commit, replacing documents of an equal path."""
-        rows = list(copied.rows.values())
-        paths = [row.path for row in rows]
-        with self._writing() as cursor:
-            check_rules(cursor, self.path)
-            with commit(cursor, paths):
-                _drop(cursor, [number for number, _, _ in _numbers_of(cursor, paths)])
-                places = {number: place for place, number in enumerate(copied.rows)}
-                maps = {places[number]: data for number, data in copied.maps.items()}
-                numbers = dict(zip(copied.rows, self._insert(cursor, rows, maps), strict=True))
-                for segment in copied.segments:
-                    _adopt_segment(cursor, segment, numbers)
         return len(paths)
 
     def _commit_long(self, new: NewDocument, document: LongDocument) -> int:
@@ -531,18 +505,3 @@ def _check_taken(documents: Iterable[tuple[int, str, str | None]], own_prefixes:
     paths = [path for _, path, origin in documents if not (origin or "").startswith(tuple(own_prefixes))]
     if paths:
         raise TakenError(paths)
-
-
-def _adopt_segment(cursor: Cursor, segment: StoredSegment, numbers: Mapping[int, int]) -> None:
-    """Write a segment of another store down; of one with dead text only what is live."""
-    if segment.dead:
-        copied = merge(cursor, [segment])
-    else:
-        number = cursor.next_segment()
-        write_blobs(cursor, number, segment.blobs())
-        copied = MergedSegment(number, segment.length, segment.extents, segment.cards())
-    documents = np.array([numbers[number] for number in copied.extents.documents.tolist()], np.int64)
-    cards = [card._replace(number=numbers[card.number]) for card in copied.cards]
-    publish_merged(
-        cursor, MergedSegment(copied.number, copied.length, copied.extents._replace(documents=documents), cards)
-    )

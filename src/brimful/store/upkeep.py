@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import apsw
 import numpy as np
 from blake3 import blake3
 
+from brimful.documents.documents import Document
+from brimful.documents.reading import LONG_BYTES, LongDocument
 from brimful.errors import StoreError
 from brimful.index.segments import pages_of
+from brimful.outline.kinds import Kind
 from brimful.store import remembered
 from brimful.store.address import Address
 from brimful.store.format import (
@@ -38,14 +41,13 @@ from brimful.store.segments import StoredSegment, telling_names
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.sqlite import opened_to_read
 from brimful.store.state import checked_roots
-from brimful.store.store import CopiedSegments, Store
-from brimful.store.writing import DocumentRow, counts_of_telling
+from brimful.store.store import Store
+from brimful.store.writing import DocumentRow, NewDocument, counts_of_telling
 
 # ---- copying
 #
-# Segment by segment, each with its documents in one commit: text and positions are taken as they are, only the
-# numbers of documents are new. Documents that are there already are left alone, so a copy that was broken off goes on
-# where it ended, and a later copy brings only the changes. It has ended when the state roots are equal.
+# Documents that are there already are left alone, so a copy that was broken off goes on where it ended, and a later
+# copy brings only the changes. It has ended when the state roots are equal.
 
 
 class Copied(NamedTuple):
@@ -71,40 +73,39 @@ def copy(
                 f"{target.path} has {len(extra)} documents that {source.path} has not ({extra[0]!r:.100}, …); "
                 "copy to an empty store, or forget them with --delete"
             )
-        copied = 0
-        for group in _groups(now.segments()):
-            numbers = sorted({number for segment in group for number in segment.extents.documents.tolist()})
-            rows = {number: wanted[number] for number in numbers}
-            if any(present.get(row.path) != row for row in rows.values()):
-                maps = {number: data for number in rows if (data := now.packed_map(number)) is not None}
-                copied += target.adopt(CopiedSegments(rows, maps, group))
-                if progress is not None:
-                    progress(rows[numbers[-1]].path)
+        missing = {number: row for number, row in wanted.items() if present.get(row.path) != row}
+        copied = target.add(_copies(now, missing, progress or (lambda _: None)))
         if extra:
             target.remove_of(None, extra)
         for prefix, name in source.roots().items():
             target.remember_root(prefix, name)
-        target.tidy()
         with target.snapshot() as then:
             if then.root != now.root:
                 raise StoreError(f"{target.path} was changed while it was copied to; copy again")
         return Copied(copied, len(wanted) - copied, len(extra), now.root.hex())
 
 
-def _groups(segments: Sequence[StoredSegment]) -> list[list[StoredSegment]]:
-    """Segments that share documents stay together: nobody sees a part of a long one."""
-    groups: list[tuple[set[int], list[StoredSegment]]] = []
-    for segment in segments:
-        documents, together = set(segment.extents.documents.tolist()), [segment]
-        apart = []
-        for members, group in groups:
-            if members & documents:
-                documents |= members
-                together = group + together
-            else:
-                apart.append((members, group))
-        groups = [*apart, (documents, together)]
-    return [group for _, group in groups]
+def _copies(
+    now: StoredSnapshot, rows: Mapping[int, DocumentRow], progress: Callable[[str], None]
+) -> Iterator[NewDocument]:
+    """Stored documents as new ones."""
+    for number, row in rows.items():
+        progress(row.path)
+        document = _document(now, number, row)
+        yield NewDocument(document, row.rule, row.title, row.origin, row.stamp, now.source_map(number))
+
+
+def _document(now: StoredSnapshot, number: int, row: DocumentRow) -> Document | LongDocument:
+    """A stored document; a long one is read piece by piece."""
+    kind = cast("Kind", row.kind)
+    if row.length <= LONG_BYTES:
+        content = now.read(number, 0, row.length)
+        return Document(row.path, content, time=row.time, kind=kind, language=row.language)
+
+    def blocks() -> Iterator[bytes]:
+        return (now.read(number, start, end) for start, end in now.extents(number))
+
+    return LongDocument.of(row.path, blocks, kind=kind, language=row.language, time=row.time)
 
 
 # ---- verifying

@@ -272,7 +272,6 @@ class PostgresStore(Store):
             yield cursor
 
     write = _retried(Store.write)
-    adopt = _retried(Store.adopt)
     rename = _retried(Store.rename)
     compact = _retried(Store.compact)
     rebuild = _retried(Store.rebuild)
