@@ -183,7 +183,7 @@ class RetryRequest(_Body):
 class VerifyRequest(_Body):
     """A receipt as it was given, and the text that it is for, if that is to be checked too."""
 
-    receipt: dict[str, Any]
+    receipt: dict[str, object]
     text: str | None = None
     replay: bool = Field(default=False, description="Also ask the question again: ranking, omissions, settings")
 
@@ -211,7 +211,7 @@ class AnswerRequest(_Body):
     """An answer, with the receipt or the text of the context that it was made from."""
 
     answer: str
-    receipt: dict[str, Any] | None = None
+    receipt: dict[str, object] | None = None
     context: str | None = None
     format: FormatName = Field("plain", description="How that text is written")
 
@@ -245,8 +245,8 @@ class ContextBody(BaseModel):
 
     question: str | None
     text: str
-    prompt: str | list[dict[str, Any]] | None = Field(description="With map and question, where they were asked for")
-    payload: list[dict[str, Any]] | None
+    prompt: str | list[dict[str, object]] | None = Field(description="With map and question, where they were asked for")
+    payload: list[dict[str, object]] | None
     tokens: int
     content_tokens: int
     budget: int
@@ -259,22 +259,11 @@ class ContextBody(BaseModel):
     windows: list[ShownWindow]
     clusters: list[ShownCluster]
     relevance: Relevance | None
-    digests: list[dict[str, Any]]
+    digests: list[dict[str, object]]
     receipt: str | None
     corrections: list[ShownCorrection]
     omitted: list[LeftOut]
     root: str
-
-
-class ReceiptBody(BaseModel):
-    """The receipt of a context; docs/receipts.md has every field."""
-
-    version: int
-    id: str
-    question: str | None
-    state_root: str
-    context_hash: str
-    tokens: int
 
 
 class ExplanationBody(ContextBody):
@@ -325,31 +314,17 @@ class PassageBody(ShownPassage):
     root: str
 
 
-class AddedBody(BaseModel):
-    """How many documents were stored, and the state since."""
-
-    added: int
-    root: str
-
-
-class RemovedBody(BaseModel):
-    """How many documents were forgotten, and the state since."""
-
-    removed: int
-    root: str
-
-
 class DigestBody(BaseModel):
     """A condensed text with its citations and its cost."""
 
     text: str
-    sentences: list[dict[str, Any]]
+    sentences: list[dict[str, object]]
     complete: bool
     model: str
     tokens: int
     source_bytes: int
     source_tokens: int
-    gaps: list[dict[str, Any]]
+    gaps: list[dict[str, object]]
     calls: int
 
 
@@ -364,7 +339,7 @@ class CaptureBody(BaseModel):
     digest_path: str | None
     original_bytes: int
     digest: str
-    sentences: list[dict[str, Any]]
+    sentences: list[dict[str, object]]
 
 
 class CapturesBody(BaseModel):
@@ -386,47 +361,6 @@ class VerifiedBody(BaseModel):
     not_checked: list[str]
 
 
-class ChoicesBody(BaseModel):
-    """The names that a request may choose from."""
-
-    formats: list[str]
-    sizings: list[str]
-    strategies: list[str]
-    packings: list[str]
-    fills: list[str]
-    orders: list[str]
-    kinds: list[str]
-    models: list[str]
-    densify: list[str]
-
-
-class ControlBody(BaseModel):
-    """A choice of a question: its values or range, what it is without being chosen, and what it does."""
-
-    name: str
-    kind: Literal["int", "float", "bool", "text", "texts"]
-    values: list[str] = Field(description="All of them, where there are few")
-    low: float | None
-    high: float | None
-    unit: str
-    default: Any
-    may_be_none: bool
-    narrows: bool = Field(description="Whether it says which documents may answer")
-    common: bool = Field(description="Whether many people use it")
-    help: str
-
-
-class LimitsBody(BaseModel):
-    """How much a request may ask for."""
-
-    body_bytes: int
-    budget_tokens: int
-    question_characters: int
-    results: int
-    passage_bytes: int
-    seconds: float
-
-
 class StatusBody(BaseModel):
     """The contents of the store in numbers, and the choices of a request."""
 
@@ -439,16 +373,10 @@ class StatusBody(BaseModel):
     kinds: dict[str, int]
     places: list[str]
     folders: dict[str, str] = Field(description="What each of these places is called in the names of its documents")
-    choices: ChoicesBody
-    controls: list[ControlBody]
-    limits: LimitsBody
-    defaults: dict[str, Any]
-
-
-class HealthBody(BaseModel):
-    """Whether the server runs, or is ready to answer."""
-
-    status: Literal["live", "ready"]
+    choices: dict[str, list[str]] = Field(description="The names that a request may choose from")
+    controls: list[dict[str, object]] = Field(description="Each choice: its values or range, default, unit and help")
+    limits: dict[str, float] = Field(description="How much a request may ask for")
+    defaults: dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)

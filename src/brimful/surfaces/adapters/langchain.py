@@ -46,7 +46,7 @@ class BrimfulRetriever(BaseRetriever):
     budget: SkipValidation[Budget | int] = 4_000
     model: SkipValidation[str] = DEFAULT_MODEL
     format: SkipValidation[FormatName] = "windows"
-    choices: SkipValidation[Mapping[str, Any]] = Field(default_factory=dict)
+    choices: SkipValidation[Mapping[str, object]] = Field(default_factory=dict)
     _retrieval: Retrieval = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:

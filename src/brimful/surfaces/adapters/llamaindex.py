@@ -50,7 +50,7 @@ class BrimfulRetriever(BaseRetriever):
         budget: Budget | int = 4_000,
         model: str = DEFAULT_MODEL,
         format: FormatName = "windows",  # noqa: A002
-        choices: Mapping[str, Any] | None = None,
+        choices: Mapping[str, object] | None = None,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any
 
 from brimful.assembly.context import why_empty
 from brimful.documents.ignores import glob_pattern
-from brimful.documents.skips import SourceSettings
 from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.errors import InputError, install
@@ -27,6 +26,7 @@ from brimful.surfaces.cli.configuration import setting
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING
 from brimful.surfaces.cli.opening import (
     STDIN,
+    Line,
     OpenCorpus,
     asked_corpus,
     check_paths,
@@ -43,44 +43,28 @@ _MOST_AROUND = 1_000
 """Lines on each side of a hit."""
 
 
-def context(
-    *,
-    question: str,
-    paths: Sequence[str],
-    ask: Mapping[str, object],
-    more: str | None,
-    receipt: str | None,
-    allow: Sequence[str],
-    include: Sequence[str],
-    exclude: Sequence[str],
-    store: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def context(line: Line, *, question: str, ask: Mapping[str, object], more: str | None, receipt: str | None) -> int:
     """Read what is named, fill the budget, print the context."""
     chosen = ask_of(ask, more)
     if chosen.settings.format == "windows" and (chosen.settings.with_question or chosen.settings.map_percent):
         raise InputError("windows are for programs that write their own prompt: leave --question and --map out")
-    if question == STDIN in paths:
+    if question == STDIN in line.paths:
         raise InputError("the question and a source can't both be read from standard input; give one of them otherwise")
     chosen = replace(chosen, question=question_text(question))
-    chooses_files = bool(allow or include or exclude)
-    corpus = asked_corpus(store, paths, _source_settings(allow, include, exclude) if chooses_files else None)
+    corpus = asked_corpus(line)
     with corpus.engine as engine:
         answer = engine.context(chosen)
         if receipt is not None:
             assert answer.receipt is not None  # the engine gives every context one
             _write(Path(receipt), answer.receipt.to_json() + "\n")
-        if as_json:
-            give(records.as_json(_with_source(corpus, records.answer_record(answer))))
-        else:
-            give(views.payload(answer))
-        if not quiet:
+        record = _with_source(corpus, records.answer_record(answer))
+        give(records.as_json(record) if line.as_json else views.payload(answer))
+        if not line.quiet:
             views.show_context(engine, answer)
             _note_missing_model(engine)
             if receipt is not None and answer.windows:
                 name = quote(one_line(receipt))
-                say(f"receipt written to {name}; check it: brimful verify {name} {one_line(_sources(store, paths))}")
+                say(f"receipt written to {name}; check it: brimful verify {name} {one_line(_sources(line))}")
             views.show_skips(corpus.report.skipped, question=chosen.question)
     return corpus.exit_code(found=bool(answer.windows))
 
@@ -95,39 +79,29 @@ def _note_missing_model(engine: Engine) -> None:
             stamp.touch()
 
 
-def _sources(store: str | None, paths: Sequence[str]) -> str:
+def _sources(line: Line) -> str:
     """The option that tells `verify` where the sources are."""
-    if store is not None:
-        return f"--store {quote(store)}"
-    folders = paths or ["."]
+    if line.store is not None:
+        return f"--store {quote(line.store)}"
+    folders = line.paths or ["."]
     return f"--files {quote(folders[0])}" if len(folders) == 1 and Path(folders[0]).is_dir() else "--files FOLDER"
 
 
-def search(
-    *,
-    question: str,
-    paths: Sequence[str],
-    limit: int,
-    around: int,
-    ask: Mapping[str, object],
-    store: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def search(line: Line, *, question: str, limit: int, around: int, ask: Mapping[str, object]) -> int:
     """List the best matching places."""
     if limit < 1:
         raise InputError(f"a limit of {limit} shows nothing; give at least 1")
     if not 0 <= around <= _MOST_AROUND:
         raise InputError(f"-C {around} is not a number of lines from 0 to {_MOST_AROUND}")
     question = question_text(question)
-    corpus = asked_corpus(store, paths)
+    corpus = asked_corpus(line)
     with corpus.engine as engine, engine.corpus() as state:
         choices = {"operators": True, **ask}
         weights = FieldSettings(priors=bool(choices.pop("priors", True)))
         results = engine.search(question, limit=limit, field=weights, **choices)  # type: ignore[arg-type]  # checked there
         record = {"question": question, **records.found_record(state, results)}
-        show(records.as_json(_with_source(corpus, record)) if as_json else _hits(engine, record, around))
-        if not quiet:
+        line.show(_with_source(corpus, record), _hits(engine, record, around))
+        if not line.quiet:
             views.show_corrections(results.corrections)
             if results.hits:
                 views.show_missing(results.missing)
@@ -153,80 +127,59 @@ def _hits(engine: Engine, record: Mapping[str, Any], around: int) -> str:
     return "--\n".join(pieces)
 
 
-def add(
-    *,
-    paths: Sequence[str],
-    allow: Sequence[str],
-    include: Sequence[str],
-    exclude: Sequence[str],
-    label: str | None,
-    watch: bool,
-    poll: bool,
-    store: str | None,
-    dry_run: bool,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def add(line: Line, *, label: str | None, watch: bool, poll: bool) -> int:
     """Bring files and folders into a store, or everything in it up to date."""
-    if label is not None and (len(paths) != 1 or STDIN in paths):
+    if label is not None and (len(line.paths) != 1 or STDIN in line.paths):
         raise InputError(f"--as {label} names one folder; add it by itself: brimful add FOLDER --as {label}")
-    settings = _source_settings(allow, include, exclude)
-    if dry_run:
-        return _preview(store, paths, label=label, settings=settings, as_json=as_json, quiet=quiet)
+    if line.dry_run:
+        return _preview(line, label)
     if watch:
-        if label is not None or allow or include or exclude:
+        if label is not None or line.settings is not None:
             raise InputError("--watch follows folders as they were added: add them first, then brimful add --watch")
         from brimful.surfaces.cli.serving import follow
 
-        return follow(paths, poll=poll, store=store, as_json=as_json, quiet=quiet)
-    corpus = filled(store, paths, adding=True, label=label, settings=settings) if paths else updated(store, settings)
+        return follow(line, poll=poll)
+    corpus = filled(line, adding=True, label=label) if line.paths else updated(line)
     with corpus.engine as engine:
         record = {**records.report_record(corpus.report), **records.status_record(engine)}
-        show(records.as_json(record) if as_json else views.report(record))
-        if not quiet:
+        line.show(record, views.report(record))
+        if not line.quiet:
             views.show_skips(corpus.report.skipped)
         return corpus.exit_code(found=bool(record["documents"]))
 
 
-def _preview(
-    store: str | None,
-    paths: Sequence[str],
-    *,
-    label: str | None,
-    settings: SourceSettings,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def _preview(line: Line, label: str | None) -> int:
     """Show what adding would do; nothing is read but names, and no store is made."""
     from brimful.ingest.folders import preview
 
-    check_paths(paths)
-    place = place_to_fill(store, paths, adding=True) if paths else store_to_ask(store)
+    check_paths(line.paths)
+    place = place_to_fill(line.store, line.paths, adding=True) if line.paths else store_to_ask(line.store)
     total = Report()
     with ExitStack() as stack:
         is_there = not isinstance(place, Path) or place.is_file()
         engine = stack.enter_context(open_store(place)) if is_there else None
-        for path in paths or (present_roots(engine, store) if engine is not None else ()):
+        for path in line.paths or (present_roots(engine, line.store) if engine is not None else ()):
             look = preview if engine is None else engine.preview
-            sum_into(total, look(path, label=label, settings=settings))
+            sum_into(total, look(path, label=label, settings=line.settings))
     record = {**records.report_record(total), "store": str(place), "dry_run": True}
-    show(records.as_json(record) if as_json else views.preview(record))
-    if not quiet:
+    line.show(record, views.preview(record))
+    if not line.quiet:
         views.show_skips(total.skipped)
     return FOUND if total.added + total.changed + total.unchanged else NOTHING
 
 
-def remove(*, paths: Sequence[str], store: str | None, dry_run: bool, as_json: bool) -> int:
+def remove(line: Line) -> int:
     """Remove documents by their cited paths, by folder or by glob."""
-    with open_store(store_to_ask(store)) as engine:
+    with open_store(store_to_ask(line.store)) as engine:
         stored = engine.columns.documents.paths
-        by_name = {wanted: [path for path in stored if _names(wanted, path)] for wanted in paths}
+        by_name = {wanted: [path for path in stored if _names(wanted, path)] for wanted in line.paths}
         chosen = sorted({path for matches in by_name.values() for path in matches})
         unknown = [wanted for wanted, matches in by_name.items() if not matches]
-        if not dry_run:
+        if not line.dry_run:
             engine.remove(*chosen)
-        if as_json:
-            give(records.as_json({"removed": chosen, "unknown": unknown, "dry_run": dry_run, "root": engine.root}))
+        if line.as_json:
+            record = {"removed": chosen, "unknown": unknown, "dry_run": line.dry_run, "root": engine.root}
+            give(records.as_json(record))
             return FOUND if chosen else NOTHING
         if unknown:
             names = one_line(", ".join(map(repr, unknown)))
@@ -234,7 +187,7 @@ def remove(*, paths: Sequence[str], store: str | None, dry_run: bool, as_json: b
             say(f"{nothing}none of {len(stored):,} documents is called {names} (brimful status --files lists them)")
         if chosen:
             show("".join(f"{one_line(path)}\n" for path in chosen))
-            verb = "would be removed" if dry_run else "removed; their files are as they were"
+            verb = "would be removed" if line.dry_run else "removed; their files are as they were"
             say(f"{len(chosen)} of {len(stored)} documents {verb}")
     return FOUND if chosen else NOTHING
 
@@ -257,11 +210,6 @@ def ask_of(choices: Mapping[str, object], more: str | None) -> Ask:
 
         model_for(ask.settings.densify)
     return ask
-
-
-def _source_settings(allow: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> SourceSettings:
-    """Which files of a folder are read; unknown reasons of `allow` are refused there, with close names."""
-    return SourceSettings(allow=allow, exclude=tuple(exclude), include=tuple(include))  # type: ignore[arg-type]
 
 
 def question_text(question: str) -> str:

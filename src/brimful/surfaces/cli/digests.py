@@ -26,14 +26,16 @@ from brimful.settings import DensifySettings, condensing
 from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL
+from brimful.surfaces.cli.opening import Line
 from brimful.surfaces.cli.places import cache_folder, store_to_ask, store_to_fill
-from brimful.surfaces.cli.terminal import give, one_line, progress, say, show
+from brimful.surfaces.cli.terminal import give, one_line, progress, say
 
 _MEMORY_NAME = "digests.db"
 _JOINT = b"\n\n"
 
 
 def densify(
+    line: Line,
     *,
     file: str,
     model: str,
@@ -42,9 +44,6 @@ def densify(
     limit: int | None,
     memory: str | None,
     more: str | None,
-    dry_run: bool,
-    as_json: bool,
-    quiet: bool,
 ) -> int:
     """Condense a text and print the digest."""
     if budget is not None and budget < 1:
@@ -52,8 +51,8 @@ def densify(
     settings = condensing(more or "", target_tokens=target if target is not None else budget)
     chosen = model_for(model, limit=limit)
     document = _document(file)
-    if dry_run:
-        return _forecast(document, chosen, settings, as_json=as_json)
+    if line.dry_run:
+        return _forecast(line, document, chosen, settings)
     answers = None if isinstance(chosen, ExtractiveModel) else _memory(memory)
     try:
         with _progress() as advance:
@@ -63,60 +62,48 @@ def densify(
             answers.close()
     if budget is not None:
         digest = fit_digest(digest, budget, counter=chosen.counter)
-    give(records.as_json(records.digest_record(digest)) if as_json else f"{digest.text}\n")
-    if not quiet:
+    give(records.as_json(records.digest_record(digest)) if line.as_json else f"{digest.text}\n")
+    if not line.quiet:
         views.show_digest(digest, document)
     return FOUND if digest.is_complete else PARTIAL
 
 
 def capture(
-    *,
-    file: str,
-    name: str | None,
-    listed: bool,
-    retry: str | None,
-    model: str,
-    more: str | None,
-    store: str | None,
-    dry_run: bool,
-    as_json: bool,
-    quiet: bool,
+    line: Line, *, file: str, name: str | None, listed: bool, retry: str | None, model: str, more: str | None
 ) -> int:
     """Store a text and its digest; or list the captures, or try one again."""
     settings = condensing(more or "")
     if listed or retry is not None:
-        return _captures(retry, settings, store, as_json=as_json)
+        return _captures(line, retry, settings)
     chosen = model_for(model)
     document = _document(file)
-    if dry_run:
-        return _forecast(document, chosen, settings, as_json=as_json)
+    if line.dry_run:
+        return _forecast(line, document, chosen, settings)
     name = name or (None if file == "-" else document.path)
-    with open_store(store_to_fill(store, ["."], adding=True)) as engine, _progress() as advance:
+    with open_store(store_to_fill(line.store, ["."], adding=True)) as engine, _progress() as advance:
         text = document.content.decode()
         new = engine.capture(text, name=name, model=chosen, settings=settings, progress=advance)
-    if as_json:
-        give(records.as_json(records.capture_record(new)))
-    else:
-        show(views.captured({"captures": [records.capture_record(new)]}))
-        if new.status == "failed" and not quiet:
-            say(f"the text is kept; try again: brimful capture --retry {one_line(new.name)}")
+    record = records.capture_record(new)
+    line.show(record, views.captured({"captures": [record]}))
+    if new.status == "failed" and not line.quiet and not line.as_json:
+        say(f"the text is kept; try again: brimful capture --retry {one_line(new.name)}")
     return _exit(new)
 
 
-def _captures(retry: str | None, settings: DensifySettings, store: str | None, *, as_json: bool) -> int:
-    with open_store(store_to_ask(store)) as engine:
+def _captures(line: Line, retry: str | None, settings: DensifySettings) -> int:
+    with open_store(store_to_ask(line.store)) as engine:
         captures = engine.captures() if retry is None else [engine.retry_capture(retry, settings=settings)]
     record: dict[str, object] = {"captures": [records.capture_record(capture) for capture in captures]}
-    show(records.as_json(record) if as_json else views.captured(record))
+    line.show(record, views.captured(record))
     if retry is not None:
         return _exit(captures[0])
     return FOUND if captures else NOTHING
 
 
-def _forecast(document: Document, model: Model, settings: DensifySettings, *, as_json: bool) -> int:
+def _forecast(line: Line, document: Document, model: Model, settings: DensifySettings) -> int:
     """Show what condensing would cost; no model is called."""
     record = {**asdict(forecast(document, model, settings=settings)), "dry_run": True}
-    show(records.as_json(record) if as_json else views.forecast(record))
+    line.show(record, views.forecast(record))
     return FOUND
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from importlib import import_module
 
@@ -42,7 +43,11 @@ def run(command: Command, values: Mapping[str, object], configured: Callable[[st
             model = values.get(name) or configured(name)
             if model is not None and model != "auto":
                 os.environ[f"BRIMFUL_{name.upper()}"] = str(model)  # for every store that this command opens
-    return work(**{name: value for name, value in values.items() if name not in _MODELS})
+    from brimful.surfaces.cli.opening import Line  # slow to import, as the commands
+
+    shared = {field.name for field in fields(Line)}
+    line = Line(**{name: value for name, value in values.items() if name in shared})  # type: ignore[arg-type]
+    return work(line, **{name: value for name, value in values.items() if name not in {*shared, *_MODELS}})
 
 
 def guarded(words: Sequence[str]) -> int:

@@ -15,17 +15,11 @@ from brimful.engine import open as open_store
 from brimful.errors import InputError
 from brimful.settings import Ask
 from brimful.surfaces.cli.dispatch import FOUND
+from brimful.surfaces.cli.opening import Line
 from brimful.surfaces.cli.terminal import show
 
 
-def evaluate(
-    *,
-    place: str,
-    budgets: str,
-    limit: int | None,
-    more: str | None,
-    as_json: bool,
-) -> int:
+def evaluate(line: Line, *, place: str, budgets: str, limit: int | None, more: str | None) -> int:
     """Ask every question at every budget; print the table, or the result as JSON."""
     try:
         sizes = tuple(int(size) for size in budgets.split(",") if size.strip())
@@ -36,7 +30,7 @@ def evaluate(
         questions = replace(questions, questions=questions.questions[: max(limit, 0)])
     result, measured = _measured(questions, sizes, Ask.of("", {"model": evaluation.VOCABULARY}, more or ""))
     by_budget = {str(budget): evaluation.summary(properties) for budget, properties in sorted(measured.items())}
-    if as_json:
+    if line.as_json:
         show(json.dumps({**result.record(), "properties": by_budget}, indent=1, ensure_ascii=False) + "\n")
     else:
         show(result.table() + _table(by_budget))

@@ -20,11 +20,11 @@ from brimful.neural.named import chosen_embedder
 from brimful.rules import VERSION
 from brimful.store.address import Address
 from brimful.store.upkeep import glance
-from brimful.surfaces import records
 from brimful.surfaces.cli import configuration
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING
+from brimful.surfaces.cli.opening import Line
 from brimful.surfaces.cli.places import cache_folder, store_to_ask
-from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width
+from brimful.surfaces.cli.terminal import is_plain, one_line, tint, width
 from brimful.surfaces.cli.views import labelled
 from brimful.text.vocabularies import tokens_for
 from brimful.transport import Stop
@@ -56,37 +56,33 @@ class Finding:
     code: int = FOUND
 
 
-def doctor(*, model: str | None, store: str | None, as_json: bool) -> int:
+def doctor(line: Line, *, model: str | None) -> int:
     """Look at everything; the exit code is that of the first bad finding."""
-    findings = [*_packages(), *_settings(), *_store(store), _tokens(), _disk()]
+    findings = [*_packages(), *_settings(), *_store(line.store), _tokens(), _disk()]
     if model is not None:
         findings.append(_model_server(model))
     code = next((finding.code for finding in findings if finding.state == "bad"), FOUND)
-    if as_json:
-        show(records.as_json({"findings": [asdict(finding) for finding in findings], "exit": code}))
-    else:
-        show("".join(_line(finding) for finding in findings))
+    record = {"findings": [asdict(finding) for finding in findings], "exit": code}
+    line.show(record, "".join(_line(finding) for finding in findings))
     return code
 
 
-def model(*, as_json: bool) -> int:
+def model(line: Line) -> int:
     """Show the embedder and the reranker, who chose them, and how to change that."""
     embedder = chosen_embedder()
     name = None if embedder is None else embedder.name
     reranker = os.environ.get("BRIMFUL_RERANKER", "none")
     origin = configuration.setting("embedder").origin
     change = "brimful config set embedder granite|FOLDER|openai:NAME@URL|none"
-    if as_json:
-        show(records.as_json({"embedder": name, "reranker": reranker, "origin": origin, "install": install("neural")}))
-    else:
-        rows = [
-            ("embedder", name or "none: words alone decide"),
-            ("chosen by", one_line(origin)),
-            ("reranker", reranker),
-        ]
-        if name is None:
-            rows.append(("install", install("neural")))
-        show(labelled([*rows, ("change", f"{change} (docs/vectors.md)")]))
+    rows = [
+        ("embedder", name or "none: words alone decide"),
+        ("chosen by", one_line(origin)),
+        ("reranker", reranker),
+        *([] if name else [("install", install("neural"))]),
+        ("change", f"{change} (docs/vectors.md)"),
+    ]
+    record = {"embedder": name, "reranker": reranker, "origin": origin, "install": install("neural")}
+    line.show(record, labelled(rows))
     return FOUND if name else NOTHING
 
 

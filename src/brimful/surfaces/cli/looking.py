@@ -14,7 +14,7 @@ from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.commands import question_text
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING
-from brimful.surfaces.cli.opening import asked_corpus, present_roots
+from brimful.surfaces.cli.opening import Line, asked_corpus, present_roots
 from brimful.surfaces.cli.places import store_to_ask
 from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
 from brimful.text.vocabularies import tokens_for
@@ -23,27 +23,17 @@ _UNITS = ("", "k", "M", "G", "T")
 _STEP = 1_000
 
 
-def outline(
-    *,
-    paths: Sequence[str],
-    budget: int,
-    question: str | None,
-    path: Sequence[str] | None,
-    model: str,
-    store: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def outline(line: Line, *, budget: int, question: str | None, path: Sequence[str] | None, model: str) -> int:
     """Print files with their headings and definitions, within a budget."""
     budget_of(budget)
     tokens_for(model)  # an unknown model is refused before anything is read
     question = None if question is None else question_text(question)
-    corpus = asked_corpus(store, paths)
+    corpus = asked_corpus(line)
     with corpus.engine as engine, engine.corpus():
         drawn = engine.map(budget=budget, question=question, model=model, path=tuple(path or ()))
         record = {"question": question, **records.map_record(drawn), "root": engine.root, "store": str(engine.path)}
-        give(records.as_json(record) if as_json else drawn.text)
-        if not quiet:
+        give(records.as_json(record) if line.as_json else drawn.text)
+        if not line.quiet:
             counted = drawn.model if drawn.exact else f"{drawn.model}, estimated"
             total = drawn.files + drawn.files_left_out
             say(
@@ -54,25 +44,16 @@ def outline(
     return corpus.exit_code(found=bool(drawn.files))
 
 
-def status(
-    *,
-    paths: Sequence[str],
-    files: bool,
-    path: Sequence[str] | None,
-    lines: bool,
-    skipped: bool,
-    store: str | None,
-    as_json: bool,
-) -> int:
+def status(line: Line, *, files: bool, path: Sequence[str] | None, lines: bool, skipped: bool) -> int:
     """Show what a store holds, or list its documents."""
-    with open_store(store_to_ask(store, paths)) as engine, engine.corpus():
+    with open_store(store_to_ask(line.store, line.paths)) as engine, engine.corpus():
         if files or path or lines:
-            return _list(engine, tuple(path or ()), lines=lines, as_json=as_json)
+            return _list(engine, tuple(path or ()), lines=lines, as_json=line.as_json)
         record = records.status_record(engine)
         if skipped:
-            roots = present_roots(engine, store)
+            roots = present_roots(engine, line.store)
             record["skipped"] = records.skips_record(skip for root in roots for skip in engine.left_out(root))
-        show(records.as_json(record) if as_json else views.status(record))
+        line.show(record, views.status(record))
     return FOUND if record["documents"] else NOTHING
 
 

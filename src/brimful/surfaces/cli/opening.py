@@ -8,13 +8,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from shlex import quote
 
 from brimful.documents.remote import is_remote
-from brimful.documents.skips import SourceSettings
+from brimful.documents.skips import Reason, SourceSettings
 from brimful.documents.sources import root_of
 from brimful.engine import Engine
 from brimful.engine import open as open_store
@@ -23,12 +23,39 @@ from brimful.ingest import Report
 from brimful.store.address import Place
 from brimful.store.format import is_store
 from brimful.store.opening import rebuild
+from brimful.surfaces import records
 from brimful.surfaces.cli.configuration import project_file, setting
 from brimful.surfaces.cli.dispatch import FIXABLE, FOUND, NOTHING, PARTIAL
 from brimful.surfaces.cli.places import STORE_NAME, cached_store, nearest_store, store_to_ask, store_to_fill
-from brimful.surfaces.cli.terminal import one_line, progress, say
+from brimful.surfaces.cli.terminal import one_line, progress, say, show
 
 STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What many commands take: which files and store they mean, and how they answer."""
+
+    paths: Sequence[str] = ()
+    store: str | None = None
+    allow: Sequence[Reason] = ()
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    dry_run: bool = False
+    yes: bool = False
+    as_json: bool = False
+    quiet: bool = False
+
+    @property
+    def settings(self) -> SourceSettings | None:
+        """Which files of a folder are read, None for the usual ones; unknown reasons of `allow` are refused there."""
+        if not (self.allow or self.include or self.exclude):
+            return None
+        return SourceSettings(allow=self.allow, exclude=tuple(self.exclude), include=tuple(self.include))
+
+    def show(self, record: records.Record, text: str) -> None:
+        """Print a result on stdout: as JSON where that was asked for, else as lines for a person."""
+        show(records.as_json(record) if self.as_json else text)
 
 
 @dataclass(slots=True)
@@ -45,29 +72,23 @@ class OpenCorpus:
         return FOUND if found else NOTHING
 
 
-def asked_corpus(store: str | None, paths: Sequence[str], settings: SourceSettings | None = None) -> OpenCorpus:
+def asked_corpus(line: Line) -> OpenCorpus:
     """The store of the paths, up to date; without paths the store named or nearest, else the current folder's."""
-    if paths:
-        return filled(store, paths, adding=False, settings=settings)
-    if store or nearest_store():
-        if settings is not None:
+    if line.paths:
+        return filled(line, adding=False)
+    if line.store or nearest_store():
+        if line.settings is not None:
             raise InputError("--allow, --include and --exclude choose files of a path; name the path too")
-        return OpenCorpus(open_store(store_to_ask(store)))
+        return OpenCorpus(open_store(store_to_ask(line.store)))
     here = Path.cwd().resolve()
     if Path.home().resolve().is_relative_to(here):
         raise InputError(f"{os.fspath(here)!r} is too much to read unasked; name it: brimful context QUESTION PATH")
-    return filled(None, ["."], adding=False, settings=settings)
+    return filled(replace(line, paths=["."]), adding=False)
 
 
-def filled(
-    store: str | None,
-    paths: Sequence[str],
-    *,
-    adding: bool,
-    label: str | None = None,
-    settings: SourceSettings | None = None,
-) -> OpenCorpus:
+def filled(line: Line, *, adding: bool, label: str | None = None) -> OpenCorpus:
     """The store for these paths with what they hold now; a path that is missing leaves no store."""
+    store, paths, settings = line.store, line.paths, line.settings
     check_paths(paths)
     if STDIN in paths and not adding and not store:  # gone when the program ends: nobody can ask a pipe again
         folder = tempfile.mkdtemp(prefix="brimful-")
@@ -78,15 +99,15 @@ def filled(
     return _add_all(_open_cached(place) if is_cached else open_store(place), paths, settings, label=label)
 
 
-def updated(store: str | None, settings: SourceSettings) -> OpenCorpus:
+def updated(line: Line) -> OpenCorpus:
     """The store, up to date with everything that was added to it."""
-    engine = open_store(store_to_ask(store))
+    engine = open_store(store_to_ask(line.store))
     try:
-        places = present_roots(engine, store)
+        places = present_roots(engine, line.store)
     except BaseException:
         engine.close()
         raise
-    return _add_all(engine, places, settings)
+    return _add_all(engine, places, line.settings)
 
 
 def check_paths(paths: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -23,9 +23,9 @@ from brimful.surfaces import records
 from brimful.surfaces.cli import views
 from brimful.surfaces.cli.commands import ask_of, question_text
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL
-from brimful.surfaces.cli.opening import asked_corpus
+from brimful.surfaces.cli.opening import Line, asked_corpus
 from brimful.surfaces.cli.places import store_to_ask
-from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
+from brimful.surfaces.cli.terminal import give, one_line, say, tint
 
 _MOST_BYTES = 256 << 20
 _LONGEST_NAME = 1_000
@@ -33,38 +33,25 @@ _GOOD = ("stands", "shown")
 _LONGEST_QUOTATION = 70
 
 
-def verify(
-    *,
-    receipt: str,
-    files: str | None,
-    text: str | None,
-    store: str | None,
-    replay: bool,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def verify(line: Line, *, receipt: str, files: str | None, text: str | None, replay: bool) -> int:
     """Check a receipt, and compare it with the text, the files or the store that are named."""
-    if files is not None and store is not None:
+    if files is not None and line.store is not None:
         raise InputError("a receipt is compared with --files or with --store, one at a time")
-    if replay and store is None:
+    if replay and line.store is None:
         raise InputError("--replay asks the question again, which needs its store: give --store FILE")
     cited = Receipt.from_json(_read(Path(receipt)))
     shown = None if text is None else _decoded(Path(text))
     if files is not None:
         folder, label = _folder(files)
         findings, against = check_files(cited, folder, text=shown, label=label), "files"
-    elif store is not None:
-        with open_store(store_to_ask(store)) as engine:
+    elif line.store is not None:
+        with open_store(store_to_ask(line.store)) as engine:
             findings, against = engine.verify(cited, text=shown, replay=replay), "store"
     else:
         findings, against = check(cited, text=shown), "itself" if text is None else "text"
-    if as_json:
-        show(records.as_json(records.findings_record(cited, findings, against=against)))
-    elif findings:
-        show("".join(f"{one_line(str(finding))}\n" for finding in findings))
-    else:
-        show(_verdict(cited, findings, against))
-    if not quiet and not as_json:
+    lines = "".join(f"{one_line(str(finding))}\n" for finding in findings)
+    line.show(records.findings_record(cited, findings, against=against), lines or _verdict(cited, findings, against))
+    if not line.quiet and not line.as_json:
         for part in findings.compared:
             say(f"compared: {one_line(part)}")
         for part in findings.not_checked:
@@ -93,27 +80,18 @@ def _folder(files: str) -> tuple[Path, str | None]:
     return (Path(folder), label) if equals and not Path(files).exists() else (Path(files), None)
 
 
-def explain(
-    *,
-    question: str,
-    paths: Sequence[str],
-    ask: Mapping[str, object],
-    more: str | None,
-    store: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def explain(line: Line, *, question: str, ask: Mapping[str, object], more: str | None) -> int:
     """Ask a question, or that of a receipt again, and show why each window is in."""
     chosen = ask_of(ask, more)
     cited = _receipt(question)
-    corpus = asked_corpus(store, paths)
+    corpus = asked_corpus(line)
     with corpus.engine as engine:
         why = engine.explain(replace(chosen, question=question_text(question)) if cited is None else cited)
         record = records.explanation_record(why)
         if cited is not None:
             record["cited"] = {"receipt": cited.id, "same": record["receipt"] == cited.id}
-        show(records.as_json(record) if as_json else views.explanation(record))
-        if not quiet:
+        line.show(record, views.explanation(record))
+        if not line.quiet:
             views.show_understood(engine, why.context)
             views.show_skips(corpus.report.skipped)
     return corpus.exit_code(found=bool(why.context.windows))
@@ -149,21 +127,13 @@ def _decoded(file: Path) -> str:
 
 
 def cite(
-    *,
-    place: str | None,
-    answer: str | None,
-    receipt: str | None,
-    context: str | None,
-    form: str,
-    store: str | None,
-    as_json: bool,
-    quiet: bool,
+    line: Line, *, place: str | None, answer: str | None, receipt: str | None, context: str | None, form: str
 ) -> int:
     """Print what a citation names, or check an answer."""
     if (place is None) == (answer is None):
         raise InputError("cite takes a citation (tea.md:12-30) or --answer FILE, one of the two")
     if place is not None:
-        return _resolved(place, store, as_json=as_json, quiet=quiet)
+        return _resolved(line, place)
     if (receipt is None) == (context is None):
         raise InputError("an answer is checked against --receipt FILE or --context FILE, one of the two")
     assert answer is not None
@@ -173,10 +143,10 @@ def cite(
         checked = check_answer(answer_text, parse(_payload(_decoded(Path(context)), chosen), format=chosen))
     else:
         assert receipt is not None
-        with open_store(store_to_ask(store)) as engine:
+        with open_store(store_to_ask(line.store)) as engine:
             checked = engine.check_answer(answer_text, Receipt.from_json(_read(Path(receipt))))
-    show(records.as_json(records.checked_record(checked)) if as_json else _lines(checked))
-    if not quiet and not as_json:
+    line.show(records.checked_record(checked), _lines(checked))
+    if not line.quiet and not line.as_json:
         quoted = sum(quotation.verdict == "stands" for quotation in checked.quotations)
         cited = sum(citation.verdict == "shown" for citation in checked.citations)
         say(
@@ -197,15 +167,12 @@ def _payload(text: str, form: FormatName) -> Payload:
     return payload
 
 
-def _resolved(place: str, store: str | None, *, as_json: bool, quiet: bool) -> int:
-    with open_store(store_to_ask(store)) as engine, engine.corpus() as corpus:
+def _resolved(line: Line, place: str) -> int:
+    with open_store(store_to_ask(line.store)) as engine, engine.corpus() as corpus:
         cited = corpus.cite(place)
         record = {**records.cited_passage(corpus, cited), "root": corpus.root, "store": str(engine.path)}
-    if as_json:
-        give(records.as_json(record))
-        return FOUND
-    give(cited.text)
-    if not quiet:
+    give(records.as_json(record) if line.as_json else cited.text)
+    if not line.quiet and not line.as_json:
         first, last = cited.lines or (0, 0)
         lines = f"line {first}" if first == last else f"lines {first}-{last}"
         say(f"{one_line(cited.path)} {lines}, bytes {cited.start}-{cited.end}")

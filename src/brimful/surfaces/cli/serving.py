@@ -19,7 +19,7 @@ from brimful.store.opening import opened
 from brimful.surfaces import records
 from brimful.surfaces.access import TOKEN_VARIABLE
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING
-from brimful.surfaces.cli.opening import STDIN, check_paths, filled, trusted_roots
+from brimful.surfaces.cli.opening import STDIN, Line, check_paths, filled, trusted_roots
 from brimful.surfaces.cli.places import store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import confirmed, give, one_line, say, show
 from brimful.surfaces.cli.views import changed, show_skips
@@ -31,24 +31,21 @@ Change = tuple[str, Report | Exception]
 
 
 def serve(
+    line: Line,
     *,
-    paths: Sequence[str],
     host: str,
     port: int,
     token_env: str | None,
     hosts: Sequence[str],
     models: Sequence[str],
     watch: bool,
-    store: str | None,
-    as_json: bool,
-    quiet: bool,
 ) -> int:
     """Answer over HTTP, with the page, until stopped."""
     from brimful.surfaces.http import serve as start
 
     token = _token(token_env)
-    place = _place(store, paths, quiet=quiet)
-    with _followed(place, store, paths, watch=watch, quiet=quiet):
+    place = _place(line)
+    with _followed(line, place, watch=watch):
         start(
             place,
             host=host,
@@ -56,44 +53,32 @@ def serve(
             token=token,
             hosts=tuple(hosts),
             densify_models=tuple(models),
-            ready=_announced(quiet=quiet, as_json=as_json),
+            ready=_announced(quiet=line.quiet, as_json=line.as_json),
         )
     return FOUND
 
 
-def mcp(
-    *,
-    paths: Sequence[str],
-    transport: str,
-    host: str,
-    port: int,
-    token_env: str | None,
-    watch: bool,
-    remove: bool,
-    yes: bool,
-    store: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def mcp(line: Line, *, transport: str, host: str, port: int, token_env: str | None, watch: bool, remove: bool) -> int:
     """Answer a model's tools until stopped; `install` lets an agent start this command."""
-    if paths and paths[0] == "install":
-        return _install(paths[1:], store=store, remove=remove, yes=yes)
+    if line.paths and line.paths[0] == "install":
+        return _install(line, remove=remove)
     choose(transport, _TRANSPORTS, what="transport")
     from brimful.surfaces.mcp import serve as start
 
     token = _token(token_env)
     is_stdio = transport == "stdio"  # whose standard output is the protocol's alone
-    ready = _announced(quiet=quiet or is_stdio, as_json=as_json and not is_stdio)
-    place = _place(store, paths, quiet=quiet)
-    with _followed(place, store, paths, watch=watch, quiet=quiet):
+    ready = _announced(quiet=line.quiet or is_stdio, as_json=line.as_json and not is_stdio)
+    place = _place(line)
+    with _followed(line, place, watch=watch):
         start(place, transport=transport, host=host, port=_port(port), token=token, ready=ready)
     return FOUND
 
 
-def _install(words: Sequence[str], *, store: str | None, remove: bool, yes: bool) -> int:
+def _install(line: Line, *, remove: bool) -> int:
     """Write `brimful mcp` over a store or folders into an agent's configuration, or take it out."""
     from brimful.surfaces.mcp import agents
 
+    _, *words = line.paths
     if not words:
         raise InputError(f"name the agent: brimful mcp install {'|'.join(agents.AGENTS)}")
     agent, *paths = words
@@ -101,23 +86,23 @@ def _install(words: Sequence[str], *, store: str | None, remove: bool, yes: bool
         file = agents.remove(agent)
     else:
         check_paths(paths)
-        place = store if paths else str(store_to_ask(store))
+        place = line.store if paths else str(store_to_ask(line.store))
         option = ["--store", place if "://" in place else str(Path(place).absolute())] if place else []
         served = [*(str(Path(path).absolute()) for path in paths), *option]
         # An agent starts with an environment of its own: the interpreter's path works in any virtual environment.
         command = [sys.executable, "-m", "brimful", "mcp", *served]
-        file = agents.install(agent, command, may_replace=lambda text: yes or confirmed(text))
+        file = agents.install(agent, command, may_replace=lambda text: line.yes or confirmed(text))
     say(f"{file} was written; restart the agent" if file else "nothing had to be written")
     return FOUND
 
 
-def _place(store: str | None, paths: Sequence[str], *, quiet: bool) -> Place:
+def _place(line: Line) -> Place:
     """The store to serve, up to date with the paths if there are any."""
-    if not paths:
-        return store_to_ask(store)
-    corpus = filled(store, paths, adding=False)
+    if not line.paths:
+        return store_to_ask(line.store)
+    corpus = filled(line, adding=False)
     with corpus.engine as engine:
-        if not quiet:
+        if not line.quiet:
             show_skips(corpus.report.skipped)
         return engine.path
 
@@ -149,9 +134,9 @@ def _announced(*, quiet: bool, as_json: bool) -> Callable[[str], None]:
 
 
 @contextmanager
-def _followed(place: Place, store: str | None, paths: Sequence[str], *, watch: bool, quiet: bool) -> Iterator[None]:
+def _followed(line: Line, place: Place, *, watch: bool) -> Iterator[None]:
     """Follow the store's folders while a server runs; where that can't be, say why and serve without."""
-    roots = _roots_to_follow(place, store, paths, quiet=quiet) if watch else []
+    roots = _roots_to_follow(line, place) if watch else []
 
     def on_change(change: Change) -> None:
         root, report = change
@@ -162,35 +147,36 @@ def _followed(place: Place, store: str | None, paths: Sequence[str], *, watch: b
         yield
 
 
-def _roots_to_follow(place: Place, store: str | None, paths: Sequence[str], *, quiet: bool) -> list[str]:
+def _roots_to_follow(line: Line, place: Place) -> list[str]:
     problem = ""
-    roots: Sequence[str] = [path for path in paths if path != STDIN]
+    roots: Sequence[str] = [path for path in line.paths if path != STDIN]
     if isinstance(place, Path) and not os.access(place, os.W_OK):
         problem = f"{os.fspath(place)!r} can't be written"
-    elif not paths:
+    elif not line.paths:
         try:
             with open_store(place) as engine:
-                roots = trusted_roots(engine, store)
+                roots = trusted_roots(engine, line.store)
         except InputError as error:
             problem = str(error)
-    if problem and not quiet:
+    if problem and not line.quiet:
         say(f"changes of the folders are not followed: {one_line(problem)}")
     return [] if problem else [root for root in roots if Path(root).exists()]
 
 
-def follow(paths: Sequence[str], *, poll: bool, store: str | None, as_json: bool, quiet: bool) -> int:
+def follow(line: Line, *, poll: bool) -> int:
     """Bring a store up to date, then again after every change, a line each, until Ctrl-C."""
+    paths = line.paths
     if paths:
         check_paths(paths)
-        place = store_to_fill(store, paths, adding=True)
+        place = store_to_fill(line.store, paths, adding=True)
     else:
-        place = store_to_ask(store)
+        place = store_to_ask(line.store)
         with open_store(place) as engine:
-            paths = trusted_roots(engine, store)
+            paths = trusted_roots(engine, line.store)
     if not paths:
         say("nothing was added to this store; name what to watch: brimful add PATH --watch")
         return NOTHING
-    if not quiet:
+    if not line.quiet:
         say(f"watching {', '.join(map(one_line, paths))} for {one_line(str(place))}; Ctrl-C stops")
     changes: queue.Queue[Change] = queue.Queue()
     with _following(place, paths, changes.put, poll=poll):
@@ -203,8 +189,8 @@ def follow(paths: Sequence[str], *, poll: bool, store: str | None, as_json: bool
                 raise report
             files = [{"done": done, "path": name} for done, name in report.files]
             record = {"place": root, **records.report_record(report), "files": files}
-            show(records.as_line(record) if as_json else changed(record))
-            if not quiet:
+            show(records.as_line(record) if line.as_json else changed(record))
+            if not line.quiet:
                 show_skips(report.skipped)
 
 

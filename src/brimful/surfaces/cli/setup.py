@@ -11,6 +11,7 @@ from brimful.surfaces import records
 from brimful.surfaces.cli import configuration
 from brimful.surfaces.cli.configuration import DEFAULTS
 from brimful.surfaces.cli.dispatch import FOUND
+from brimful.surfaces.cli.opening import Line
 from brimful.surfaces.cli.table import COMMANDS, Command, Option
 from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
 from brimful.surfaces.cli.views import labelled
@@ -19,29 +20,29 @@ _ACTIONS = ("show", "path", "get", "set", "completion")
 _SHELLS = ("bash", "zsh", "fish")
 
 
-def config(*, action: str, key: str | None, value: str | None, project: bool, dry_run: bool, as_json: bool) -> int:
+def config(line: Line, *, action: str, key: str | None, value: str | None, project: bool) -> int:
     """Show the settings, the files or one setting; set one; or print a completion script."""
     choose(action, _ACTIONS, what="action")
     if action == "show":
-        return _show(as_json=as_json)
+        return _show(line)
     if action == "path":
-        return _paths(as_json=as_json)
+        return _paths(line)
     if action == "completion":
         shell = choose(key or "", _SHELLS, what="shell")
         script = _fish() if shell == "fish" else _bash(zsh=shell == "zsh")
-        give(records.as_json({"shell": shell, "script": script}) if as_json else script)
+        give(records.as_json({"shell": shell, "script": script}) if line.as_json else script)
         return FOUND
     if key is None or (action == "set") != (value is not None):
         raise InputError(f"give a key{' and a value' if action == 'set' else ''}: brimful config {action} budget …")
     if value is not None:
-        return _set(key, value, project=project, dry_run=dry_run, as_json=as_json)
+        return _set(line, key, value, project=project)
     current = configuration.setting(key)
     record: dict[str, object] = {"key": key, "value": _shown(current.value), "origin": current.origin}
-    show(records.as_json(record) if as_json else f"{_written(current.value)}\n")
+    line.show(record, f"{_written(current.value)}\n")
     return FOUND
 
 
-def _show(*, as_json: bool) -> int:
+def _show(line: Line) -> int:
     settings: list[configuration.Setting] = []
     errors: dict[str, None] = {}
     for key in DEFAULTS:
@@ -50,7 +51,7 @@ def _show(*, as_json: bool) -> int:
         except BrimfulError as error:
             errors[str(error)] = None
     unknown = configuration.unknown_variables()
-    if as_json:
+    if line.as_json:
         rows = [{"key": item.key, "value": _shown(item.value), "origin": item.origin} for item in settings]
         show(records.as_json({"settings": rows, "errors": list(errors), "unknown_variables": unknown}))
     else:
@@ -62,7 +63,7 @@ def _show(*, as_json: bool) -> int:
     return USAGE if errors else FOUND
 
 
-def _paths(*, as_json: bool) -> int:
+def _paths(line: Line) -> int:
     user, project = configuration.user_file(), configuration.project_file()
     record: dict[str, object] = {
         "project": None if project is None else os.fspath(project),
@@ -73,18 +74,18 @@ def _paths(*, as_json: bool) -> int:
         ("project", one_line(os.fspath(project)) if project else f"none ({configuration.PROJECT_FILE})"),
         ("user", f"{one_line(os.fspath(user))}{'' if user.is_file() else ' (not there)'}"),
     ]
-    show(records.as_json(record) if as_json else labelled(rows))
+    line.show(record, labelled(rows))
     return FOUND
 
 
-def _set(key: str, value: str, *, project: bool, dry_run: bool, as_json: bool) -> int:
+def _set(line: Line, key: str, value: str, *, project: bool) -> int:
     file = Path.cwd() / configuration.PROJECT_FILE if project else configuration.user_file()
     new = configuration.checked(choose(key, DEFAULTS, what="setting"), value)
-    if not dry_run:
+    if not line.dry_run:
         new = configuration.put(file, key, value)
-    record: dict[str, object] = {"key": key, "value": _shown(new), "file": os.fspath(file), "dry_run": dry_run}
-    verb = "would be set" if dry_run else "is set"
-    show(records.as_json(record) if as_json else f"{key} = {_written(new)} {verb} in {one_line(os.fspath(file))}\n")
+    record: dict[str, object] = {"key": key, "value": _shown(new), "file": os.fspath(file), "dry_run": line.dry_run}
+    verb = "would be set" if line.dry_run else "is set"
+    line.show(record, f"{key} = {_written(new)} {verb} in {one_line(os.fspath(file))}\n")
     return FOUND
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from glob import escape
 from pathlib import Path
 
@@ -17,59 +18,31 @@ from brimful.store.format import is_store
 from brimful.store.opening import opened
 from brimful.store.opening import rebuild as rebuild_store
 from brimful.store.upkeep import copy as copy_store
-from brimful.surfaces import records
 from brimful.surfaces.cli.dispatch import FOUND, NOTHING
-from brimful.surfaces.cli.opening import asked_corpus
+from brimful.surfaces.cli.opening import Line, asked_corpus
 from brimful.surfaces.cli.places import STORE_NAME, cache_folder, named_store, store_to_ask, store_to_fill
-from brimful.surfaces.cli.terminal import confirmed, one_line, progress, say, show
+from brimful.surfaces.cli.terminal import confirmed, one_line, progress, say
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The arguments and options of `brimful stores ACTION`."""
-
-    action: str
-    places: Sequence[str]
-    delete: bool
-    role: str | None
-    readers: str | None
-    yes: bool
-    store: str | None
-    dry_run: bool
-    as_json: bool
-    quiet: bool
-
-    def show(self, record: Mapping[str, object], text: str) -> None:
-        show(records.as_json(record) if self.as_json else text)
-
-    def one_place(self) -> Place:
-        """The store that is named, the cached store of a folder, or that of --store."""
-        if len(self.places) > 1:
-            raise InputError(f"brimful stores {self.action} takes one folder or store, got {len(self.places)}")
-        if not self.places:
-            return store_to_ask(self.store)
-        name = self.places[0]
-        place = named_store(name)
-        is_named = isinstance(place, Address) or is_store(place) or (place.is_file() and place.name != STORE_NAME)
-        return place if is_named else store_to_ask(None, self.places)
-
-
-def stores(
-    *,
-    action: str,
-    places: Sequence[str],
-    delete: bool,
-    role: str | None,
-    readers: str | None,
-    yes: bool,
-    store: str | None,
-    dry_run: bool,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def stores(line: Line, *, action: str, delete: bool, role: str | None, readers: str | None) -> int:
     """Do one of the actions."""
-    work = _ACTIONS[choose(action, _ACTIONS, what="action")]
-    return work(_Line(action, places, delete, role, readers, yes, store, dry_run, as_json, quiet))
+    choose(action, (*_ACTIONS, "copy", "roles"), what="action")
+    if action == "copy":
+        return _copy(line, delete=delete)
+    if action == "roles":
+        return _roles(line, role, readers)
+    return _ACTIONS[action](line)
+
+
+def _one_place(line: Line) -> Place:
+    """The store that is named, the cached store of a folder, or that of --store."""
+    if len(line.paths) > 1:
+        raise InputError(f"this takes one folder or store, got {len(line.paths)}")
+    if not line.paths:
+        return store_to_ask(line.store)
+    place = named_store(line.paths[0])
+    is_named = isinstance(place, Address) or is_store(place) or (place.is_file() and place.name != STORE_NAME)
+    return place if is_named else store_to_ask(None, line.paths)
 
 
 # The stores of the cache
@@ -109,17 +82,15 @@ class _CachedStore:
         )
 
 
-def _list(line: _Line) -> int:
-    """List the stores of the cache; `prune` deletes the ones whose folders are gone."""
+def _list(line: Line, *, is_pruning: bool) -> int:
+    """List the stores of the cache, or delete the ones whose folders are gone."""
     cached = [_cached_store(folder) for folder in _store_folders(cache_folder())]
-    is_pruning = line.action == "prune"
-    gone = [store for store in cached if not store.is_needed] if is_pruning else []
+    gone = [store for store in cached if is_pruning and not store.is_needed]
     if not line.dry_run:
         for store in gone:
             shutil.rmtree(store.folder)
-    listed = [store.record() for store in cached]
     line.show(
-        {"cache": str(cache_folder()), "stores": listed, "dry_run": line.dry_run},
+        {"cache": str(cache_folder()), "stores": [store.record() for store in cached], "dry_run": line.dry_run},
         "".join(store.line() for store in (gone if is_pruning else cached)),
     )
     if is_pruning and not line.as_json:
@@ -145,38 +116,38 @@ def _cached_store(folder: Path) -> _CachedStore:
 # One store
 
 
-def _erase(line: _Line) -> int:
-    """`rm` deletes a store; `purge` leaves no byte of what was removed or replaced in it."""
-    place, is_deleted = line.one_place(), line.action == "rm"
+def _erase(line: Line, *, whole: bool) -> int:
+    """Delete a store, or leave no byte of what was removed or replaced in it."""
+    place = _one_place(line)
     with open_store(place) as engine:  # refuses anything but a store
         documents, before = len(engine.columns.documents), engine.size_bytes
     name = one_line(str(place))
-    record: dict[str, object] = {"store": str(place), "deleted": is_deleted, "bytes_before": before}
+    record: dict[str, object] = {"store": str(place), "deleted": whole, "bytes_before": before}
     if line.dry_run:
-        what = f"the whole store with {documents:,} documents" if is_deleted else "what was removed or replaced"
+        what = f"the whole store with {documents:,} documents" if whole else "what was removed or replaced"
         line.show({**record, "dry_run": True}, f"{name}: would erase {what}; {before:,} bytes now\n")
         return FOUND
-    what = f"Delete the store {name}" if is_deleted else f"Erase what was removed or replaced from {name}"
+    what = f"Delete the store {name}" if whole else f"Erase what was removed or replaced from {name}"
     if not line.yes and not confirmed(f"{what}? The documents' own files are not touched."):
         return USAGE
-    if is_deleted and isinstance(place, Address):
+    if whole and isinstance(place, Address):
         raise InputError(f"{place} is on a server; an administrator deletes a corpus there (docs/postgres.md)")
     with open_store(place) as engine:
         engine.purge()
-        after = 0 if is_deleted else engine.size_bytes
-    if is_deleted and isinstance(place, Path):
+        after = 0 if whole else engine.size_bytes
+    if whole and isinstance(place, Path):
         for part in (place, *sorted(place.parent.glob(f"{escape(place.name)}-*"))):
             part.unlink(missing_ok=True)
         if place.parent.parent == cache_folder() and not any(place.parent.iterdir()):
             place.parent.rmdir()
-    text = f"{name}: deleted, {before:,} bytes\n" if is_deleted else f"{name}: {before:,} bytes before, {after:,} now\n"
+    text = f"{name}: deleted, {before:,} bytes\n" if whole else f"{name}: {before:,} bytes before, {after:,} now\n"
     line.show({**record, "bytes_after": after}, text)
     return FOUND
 
 
-def _rebuild(line: _Line) -> int:
+def _rebuild(line: Line) -> int:
     """Index a store's own text again."""
-    place = line.one_place()
+    place = _one_place(line)
     rebuild_store(place)
     with open_store(place) as engine:
         count, root = len(engine.columns.documents), engine.root
@@ -185,29 +156,28 @@ def _rebuild(line: _Line) -> int:
     return FOUND
 
 
-def _warm(line: _Line) -> int:
+def _warm(line: Line) -> int:
     """Embed every passage of a store now."""
-    corpus = asked_corpus(line.store, line.places)
+    corpus = asked_corpus(line)
     with corpus.engine as engine, progress("embedding") as advance:
         show_progress = None if advance is None or line.quiet else lambda done, total: advance("", done, total)
         count, name = engine.warm(progress=show_progress), engine.reader
-    if line.as_json:
-        show(records.as_json({"store": str(engine.path), "model": name, "units": count}))
-    elif not line.quiet:
+    line.show({"store": str(engine.path), "model": name, "units": count}, "")
+    if not line.as_json and not line.quiet:
         say(f"{count:,} units read by {name}")
     return corpus.exit_code(found=bool(count))
 
 
-def _copy(line: _Line) -> int:
+def _copy(line: Line, *, delete: bool) -> int:
     """Copy a store to another, a file or a server's; a copy that was broken off goes on where it ended."""
-    if len(line.places) != 2:
+    if len(line.paths) != 2:
         raise InputError("copy takes two stores: brimful stores copy FROM TO")
-    source, target = store_to_ask(line.places[0]), store_to_fill(line.places[1], (), adding=False)
+    source, target = store_to_ask(line.paths[0]), store_to_fill(line.paths[1], (), adding=False)
     if str(source) == str(target):
         raise InputError(f"{one_line(str(source))} can't be copied to itself; name another store")
     with opened(source) as one, opened(target) as two, progress("copying") as advance:
         show_progress = None if advance is None or line.quiet else lambda path: advance(path, 0, 0)
-        done = copy_store(one, two, delete=line.delete, progress=show_progress)
+        done = copy_store(one, two, delete=delete, progress=show_progress)
         answers = copy_answers(one, two)
     line.show(
         {"source": str(source), "target": str(target), **done._asdict(), "answers": answers},
@@ -220,14 +190,14 @@ def _copy(line: _Line) -> int:
 # PostgreSQL
 
 
-def _corpus_on_server(line: _Line) -> Address:
-    name = line.places[0] if line.places else line.store or ""
+def _corpus_on_server(line: Line) -> Address:
+    name = line.paths[0] if line.paths else line.store or ""
     if not is_address(name):
         raise InputError("name a corpus on a server: --store postgresql://USER@HOST/DATABASE?corpus=NAME")
     return Address.of(name)
 
 
-def _terms(line: _Line) -> int:
+def _terms(line: Line) -> int:
     """Fill the table of terms, which people look into with SQL."""
     from brimful.store.postgres.store import list_terms
 
@@ -237,26 +207,24 @@ def _terms(line: _Line) -> int:
     return FOUND if count else NOTHING
 
 
-def _roles(line: _Line) -> int:
+def _roles(line: Line, role: str | None, readers: str | None) -> int:
     """Print the statements that let a role use one corpus and nothing else."""
     from brimful.store.postgres.layout import roles
 
     place = _corpus_on_server(line)
-    if line.role is None:
+    if role is None:
         raise InputError("name the role that may use the corpus: brimful stores roles --role NAME")
-    script = roles(place.schema, place.corpus, line.role, readers=line.readers)
+    script = roles(place.schema, place.corpus, role, readers=readers)
     line.show({"store": str(place), "sql": script}, script)
     return FOUND
 
 
-_ACTIONS: Mapping[str, Callable[[_Line], int]] = {
-    "list": _list,
-    "rm": _erase,
-    "prune": _list,
-    "purge": _erase,
+_ACTIONS: Mapping[str, Callable[[Line], int]] = {
+    "list": partial(_list, is_pruning=False),
+    "rm": partial(_erase, whole=True),
+    "prune": partial(_list, is_pruning=True),
+    "purge": partial(_erase, whole=False),
     "rebuild": _rebuild,
     "warm": _warm,
-    "copy": _copy,
-    "roles": _roles,
     "terms": _terms,
 }

@@ -270,7 +270,7 @@ _ALL = (
         "List the stores of the cache, or copy, rebuild or delete a store.",
         (
             Argument("action", "list|rm|prune|purge|rebuild|warm|copy|roles|terms", "What to do.", default="list"),
-            _many("places", "FOLDER|STORE", "A folder that was asked, or a store."),
+            _many("paths", "FOLDER|STORE", "A folder that was asked, or a store."),
         ),
         (
             _switch("delete", "--delete", "copy: delete documents that only the target has."),

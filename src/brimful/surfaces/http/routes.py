@@ -66,14 +66,14 @@ def document_routes(service: Service) -> APIRouter:
 
         return await service.tagged(request, passage)
 
-    @routes.post("", responses=described(schemas.AddedBody, 400, 413, 415, 507))
+    @routes.post("", responses=described(dict[str, int | str], 400, 413, 415, 507))
     @service.answers
     def add(body: schemas.AddRequest) -> records.Record:
         """Store texts under paths of your own; a file of an added folder keeps its path. Visible when this answers."""
         documents = [Document(item.path, item.text, time=item.time) for item in body.documents]
         return {"added": engine.add_documents(documents), "root": engine.root}
 
-    @routes.delete("", responses=described(schemas.RemovedBody, 507))
+    @routes.delete("", responses=described(dict[str, int | str], 507))
     @service.answers
     def remove(paths: _DocumentPaths) -> records.Record:
         """Forget documents; a file in an added folder comes back when the folder is added again."""
@@ -217,7 +217,7 @@ def question_routes(service: Service) -> APIRouter:
         assert body.receipt is not None  # one of the two is given
         return records.checked_record(engine.check_answer(body.answer, _receipt_in(body.receipt)))
 
-    @routes.get("/receipts/{id}", responses=described(schemas.ReceiptBody, 404, tag=True))
+    @routes.get("/receipts/{id}", responses=described(dict[str, object], 404, tag=True))
     async def receipt(request: Request, id: _ReceiptId) -> Response:  # noqa: A002
         """The receipt of a context that this server made; the last ones are kept."""
         stored = service.receipts.get(id)
