@@ -34,7 +34,7 @@ from grammars import definitions_by_grammar  # noqa: E402
 
 from brimful.native.lines import NEWLINES  # noqa: E402
 from brimful.outline.kinds import Kind, kind_of  # noqa: E402
-from brimful.outline.structures import definitions_in, structure  # noqa: E402
+from brimful.outline.structures import read_definitions, structure  # noqa: E402
 from brimful.outline.units import Text, divide_texts  # noqa: E402
 
 AIM_NAMES, AIM_SPANS = 0.95, 0.90
@@ -160,7 +160,7 @@ def compare(content: bytes, language: str) -> Compared | None:
         return None
     newlines = np.flatnonzero(np.frombuffer(content, np.uint8) == 10)
     by_name: dict[str, tuple[list[tuple[int, int]], list[tuple[int, int]]]] = defaultdict(lambda: ([], []))
-    for each in definitions_in(content, language):
+    for each in read_definitions(content, language):
         first, last = (int(newlines.searchsorted(at)) for at in (each.signature_start, max(each.end - 1, each.start)))
         if not any(low <= first and last <= high for low, high in parsed.hidden):
             by_name[each.name][0].append((first, last))

@@ -246,7 +246,7 @@ def _is_scrap(content: bytes, window: Window) -> bool:
     said = window.text.strip()
     if document is None or document.kind == "data" or len(said.encode()) >= LEAST or said.count("\n") > 1:
         return False
-    if _ITEM.match(window.text.lstrip("\n")) or _ROW.match(said) or len(document.outline.structure.messages) > 0:
+    if _ITEM.match(window.text.lstrip("\n")) or _ROW.match(said) or document.outline.has_messages:
         return False
     before, after = content[max(window.start - 400, 0) : window.start], content[window.end : window.end + 400]
     blanks = window.text[: len(window.text) - len(window.text.lstrip())].encode()

@@ -1,6 +1,4 @@
-"""Which headings, lists, tables and blocks of code do Markdown, plain text and manual pages have, and who speaks in a
-chat? By patterns, mark by mark.
-"""
+"""Which headings, lists, tables and blocks of code do Markdown, plain text and manual pages have? By patterns."""
 
 from __future__ import annotations
 
@@ -223,8 +221,3 @@ def section_ends(titles: Sequence[Title], length: int) -> list[int]:
             ends[opened.pop()] = start
         opened.append(number)
     return [max(stop, end) for stop, (_, end, _, _) in zip(ends, titles, strict=True)]
-
-
-def speakers(content: bytes) -> list[bytes]:
-    """Who speaks in each turn of a chat."""
-    return [turn["nick"] or turn["speaker"] for turn in markup._TURN.finditer(b"\n" + content)]

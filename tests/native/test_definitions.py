@@ -1,7 +1,5 @@
 """The kernels for definitions, against a walk over each of them."""
 
-from dataclasses import astuple
-
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -10,8 +8,9 @@ from hypothesis import strategies as st
 from brimful.native import definitions as kernels
 from brimful.native.sources import find_surplus
 from brimful.outline import structures as structure
-from brimful.outline.layout import definition_blocks, nested_blocks
+from brimful.outline.layout import nested_blocks
 from brimful.outline.masking import Brackets, mask
+from brimful.outline.statements import declared_in_statements
 from tests.native import definitions as oracle
 
 PARTS = st.sampled_from(
@@ -35,7 +34,7 @@ LANGUAGES = ("python", "rust", "javascript", "typescript", "elixir", "c", "cpp",
 
 
 def _remarks(source, masked):
-    places = structure._remarks(source, masked)
+    places = masked.comments, masked.strings if source.language in structure._DOCSTRINGS else structure._NOWHERE
     return tuple(tuple(column.tolist() for column in both) for both in places)
 
 
@@ -71,12 +70,13 @@ def _stand_as_one_by_one(content, language):
     found = structure._read(source, masked)
     if language == "python":
         declared = oracle.declared_in_python(source.code, source.pairs, source.code, 0)
+    elif language in structure._STATEMENTS:
+        declared = declared_in_statements(source, masked.directives, several_lines=False)
     else:
-        declared = structure._found(source, masked)
+        declared = structure._found(source)
     wanted = oracle.nested(source, _remarks(source, masked), declared)
     assert tuple(found) == wanted
     blocks = oracle.definition_blocks(content, wanted)
-    assert tuple(map(astuple, definition_blocks(content, wanted))) == tuple(map(astuple, blocks))
     nested = nested_blocks(content, found)
     assert tuple(nested[at] for at in range(len(nested.starts))) == blocks
     for at, around in enumerate(nested.parents):
@@ -107,24 +107,6 @@ def test_branches_with_uneven_brackets_are_those_of_groups(content):
         tokens = (masked.starts, masked.ends, masked.kinds)
         found = find_surplus(content, masked.code, *tokens, deepest=oracle._DEEPEST)
         assert sorted(found) == sorted(oracle.surplus(content, masked))
-
-
-@given(SOURCES, st.integers(0, 50))
-def test_stops_are_semicolons_at_the_least_depth(content, since):
-    """Where no bracket is open that was opened since, however often others were closed."""
-    code = mask(content, "c").code
-    since = min(since, len(code))
-    depth, least, wanted = 0, 0, []
-    for at, sign in enumerate(code[since:], start=since):
-        depth += (sign in b"([{") - (sign in b")]}")
-        least = min(depth, least)
-        wanted += [at] if sign == 59 and depth == least else []
-    assert Brackets(code).stops(since=since).tolist() == wanted
-
-
-def test_many_stops_find_room():
-    """Also more than room was made for at first."""
-    assert len(Brackets(b";" * 9_999).stops()) == 9_999
 
 
 def test_what_lies_outside_of_a_source_is_refused():

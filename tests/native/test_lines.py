@@ -1,7 +1,5 @@
 """The kernels for lines, sentences and gathering, against NumPy."""
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -100,20 +98,6 @@ def test_a_text_without_newlines_behind_it_is_refused():
     """No kernel looks ahead of its text."""
     with pytest.raises(ValueError, match="newlines after it"):
         kernels.find_lines(b"tea", bytes(256), reach=9)
-
-
-@given(TEXTS)
-@example(b": \n\nx:")
-@example(b"\n \r\t\nx>\r")
-@example(b"\v\n\nx\n\f\nx\n \n x:\r\n")
-@example(b"\xef\xbc\x9a\xef\xbc")
-def test_speech_is_counted_as_by_patterns(content):
-    """Lines that are not blank, paragraphs below blank lines, and signs that may stand behind a speaker."""
-    text = b"\n" + content
-    lines = [line for line in text.split(b"\n") if line.strip()]
-    paragraphs = re.findall(rb"\n[ \t\r]*+\n(?=[^\s])", text)
-    signs = [b": ", b":\t", b":\n", b":\r\n", b"> ", b">\t", b">\n", b">\r\n", "：".encode()]
-    assert kernels.count_speech(content) == (len(lines), len(paragraphs), sum(map(text.count, signs)))
 
 
 @given(st.binary(max_size=200), st.sets(st.integers(0, 255), max_size=256))

@@ -69,60 +69,6 @@ def test_many_marks_find_room():
         assert read_markup(content, form) == oracle.read_markup(content, form)
 
 
-TURNS = st.lists(
-    st.sampled_from(
-        [
-            *(
-                b"Ada: x",
-                b"Ada:",
-                b"Ada (10:03 am): x",
-                b"Ada (10): x",
-                b"<bob> x",
-                b"<@bob> x",
-                b"<@>\t",
-                b"<>",
-                b"<" + b"n" * 33,
-            ),
-            *(
-                b"A" * 31 + b": ",
-                b"A" * 32 + b": ",
-                b"A" * 33 + b": ",
-                b"A" * 32 + b"  (10:03): ",
-                b"> ",
-                b": ",
-                b":",
-                b"\r",
-            ),
-            *(b"[2024-01-02 10:03] ", b"10:03 - ", b"123", b"1234", b"-", b"(", b")", b"\n", b"\n", b" ", b"\t", b"x"),
-            *(b"_", b"9"),
-            *(
-                "\uff1a".encode(),
-                "\uff1ax".encode(),
-                b"\xef",
-                b"\xbc",
-                b"\x9a",
-                "\xc4".encode(),
-                b"@" + b"m" * 32 + b"> ",
-            ),
-        ]
-    )
-).map(b"".join)
-
-
-@given(TURNS)
-@example(b"<@" + b"m" * 32 + b"> x")
-@example("A\uff1ab\uff1ac: d".encode())
-def test_who_speaks_is_who_does_by_patterns(content):
-    """Names before colons and in angles, behind times, with a time in brackets behind them."""
-    assert kernels.find_speakers(content) == oracle.speakers(content)
-    assert kernels.count_turns(content) == len(oracle.speakers(content))
-
-
-def test_many_speakers_find_room():
-    """Also more than room was made for at first."""
-    assert len(kernels.find_speakers(b"Ada: x\n" * 999)) == 999
-
-
 def test_texts_that_lie_outside_of_their_axis_are_refused():
     """No kernel looks where there is no text."""
     with pytest.raises(ValueError, match="front matter"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brimful.outline.outlines import outline
-from brimful.outline.structures import definitions_in
+from brimful.outline.structures import read_definitions
 
 SOURCES = {
     "python": '''\
@@ -601,7 +601,7 @@ def shown(source: str, language: str) -> list[str]:
 
     return [
         f"{found.qualified} {found.kind} {line(found.signature_start)}-{line(found.end - 1)}"
-        for found in definitions_in(content, language)
+        for found in read_definitions(content, language)
     ]
 
 
@@ -631,7 +631,7 @@ def test_the_rules_find_what_python_finds_in_our_own_sources():
         content = path.read_bytes()
         ours = [
             (each.name, *(content.count(b"\n", 0, at) + 1 for at in (each.signature_start, each.end - 1)))
-            for each in definitions_in(content, "python")
+            for each in read_definitions(content, "python")
         ]
         assert sorted(ours) == sorted(defined_by_ast(ast.parse(content))), path
 
@@ -639,12 +639,12 @@ def test_the_rules_find_what_python_finds_in_our_own_sources():
 def test_a_signature_has_its_decorators_and_its_doc():
     """Decorators stand in the signature, a docstring behind it, a comment in front of it."""
     content = SOURCES["python"].encode()
-    pot = definitions_in(content, "python")[1]
+    pot = read_definitions(content, "python")[1]
     assert content[pot.signature_start : pot.signature_end] == b"@cache(\n    size=3,\n)\nclass Pot(Base):"
     assert pot.doc is not None
     assert content[pot.doc[0] : pot.doc[1]] == b'"""A pot."""'
     content = SOURCES["go"].encode()
-    pour = next(found for found in definitions_in(content, "go") if found.name == "Pour")
+    pour = next(found for found in read_definitions(content, "go") if found.name == "Pour")
     assert content[pour.start : pour.signature_start] == b"// Pour pours.\n"
     assert pour.doc == (pour.start, pour.signature_start)
     assert content[pour.signature_start : pour.signature_end].endswith(b"(n int, err error)")
@@ -653,7 +653,7 @@ def test_a_signature_has_its_decorators_and_its_doc():
 def test_a_comment_above_a_blank_line_belongs_to_nothing():
     """Only what stands directly above a definition is its doc comment."""
     content = b"// A licence.\n\n// Pours.\n// Much.\nfunc pour() {}\n"
-    (pour,) = definitions_in(content, "go")
+    (pour,) = read_definitions(content, "go")
     assert content[pour.start :].startswith(b"// Pours.\n// Much.\nfunc")
 
 
@@ -676,18 +676,18 @@ def test_bodies_end_the_same_however_deep_they_stand():
 def test_a_language_without_rules_has_the_usual_words():
     """Where no rule is known, a line that begins with a usual word defines something."""
     assert shown("sub pour {\n  my $cup;\n}\n", "perl") == ["pour function 1-3"]
-    assert [found.name for found in definitions_in(b"def f(): pass", None)] == ["f"]
+    assert [found.name for found in read_definitions(b"def f(): pass", None)] == ["f"]
 
 
 def test_a_makefile_may_end_with_a_backslash():
     """A line that goes on at the end of a text goes on nowhere."""
-    assert [found.name for found in definitions_in(b"all: tea \\", "make")] == ["all"]
+    assert [found.name for found in read_definitions(b"all: tea \\", "make")] == ["all"]
 
 
 def test_what_stands_in_thousands_of_others_is_found_first():
     """Those around a definition are made one after the other, not one within the making of another."""
     code = b"struct s {\n" * 5_000
-    found = outline(code, kind="code", language="c").definitions_at(len(code) - 1)
+    found = outline(code, kind="code", language="c").definitions
     assert len(found) > 2_000
     assert found[len(found) - 1].qualified.count(".") == len(found) - 1
     assert found[-1] is found[len(found) - 1]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import brimful
 from brimful.outline import markup
 from brimful.outline.markup import format_of, marks_in, read_markup
+from brimful.outline.outlines import outline
 from brimful.outline.structures import structure
 
 
@@ -191,48 +192,23 @@ def test_passages_of_every_format(text, language, path, found):
     assert passages(text, path, language) == found
 
 
-def test_messages_of_a_chat():
-    """A chat is known by its speakers; a stamp in front gives the time."""
-    content = (
-        b"[2024-05-01, 10:00:00] Ada: Tea?\n[2024-05-01, 10:01:00] Bob: Yes.\nWith milk.\n"
-        b"[2024-05-01, 10:02:00] Ada: Now.\n"
-    )
-    found = structure(content, kind="prose", language="text", path="chat.txt").messages
-    assert [(each.speaker, each.time) for each in found] == [
-        ("Ada", 1714557600),
-        ("Bob", 1714557660),
-        ("Ada", 1714557720),
-    ]
-    assert content[found[1].start : found[1].end].endswith(b"With milk.\n")
-
-
-def test_messages_as_the_loader_of_chats_writes_them():
-    """`User (time): words` in paragraphs."""
-    content = (
-        b"# Tea\n\nUser (2024-05-01T10:00:00Z): Hot?\n\nAssistant (2024-05-01T10:00:05Z): Yes.\n\n"
-        b"User (2024-05-01T10:01:00Z): Good.\n"
-    )
-    found = structure(content, kind="prose", language="markdown", path="chat.md").messages
-    assert [(each.speaker, each.time) for each in found] == [
-        ("User", 1714557600),
-        ("Assistant", 1714557605),
-        ("User", 1714557660),
-    ]
-
-
-def test_messages_of_mails():
-    """A mail and a mailbox have a speaker and a time each."""
-    mail = b'Subject: Tea\nFrom: "Ada" <ada@example.org>\nDate: Wed, 1 May 2024 10:00:00 +0000\n\nHot.\n'
-    (found,) = structure(mail, kind="prose", language="text", path="a.eml").messages
-    assert (found.speaker, found.time, found.end) == ("Ada", 1714557600, len(mail))
-    box = b"From ada Wed May  1 2024\n" + mail + b"\nFrom bob Wed May  1 2024\n" + mail.replace(b"Ada", b"Bob")
-    assert [each.speaker for each in structure(box, kind="prose", language="text").messages] == ["Ada", "Bob"]
-
-
-def test_a_list_of_keys_is_no_chat():
-    """Where every speaker speaks once nobody speaks."""
-    keys = b"".join(b"Key%s: value\n" % bytes([65 + at]) for at in range(20))
-    assert structure(keys, kind="prose", language="text").messages == ()
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            b"[2024-05-01, 10:00:00] Ada: Tea?\n[2024-05-01, 10:01:00] Bob: Yes.\n[2024-05-01, 10:02:00] Ada: Now.\n",
+            True,
+        ),
+        (b"# Tea\n\nUser (2024-05-01T10:00:00Z): Hot?\n\nAssistant: Yes.\n\nUser: Good.\n", True),
+        (b"10:03 <@bob> Tea?\n10:04 <ada> Yes.\n10:05 <bob> Now.\n", True),
+        (b"From ada 2024\nFrom: Ada\nTo: Bob\n\nHot.\n\nFrom bob 2024\nFrom: Bob\n\nTea.\n", True),
+        (b"Subject: Tea\nFrom: Ada\nDate: Wed, 1 May 2024 10:00:00 +0000\n\nHot.\n", False),
+        (b"".join(b"Key%s: value\n" % bytes([65 + at]) for at in range(20)), False),
+    ],
+)
+def test_a_chat_and_a_mailbox_have_messages(content: bytes, expected: bool) -> None:
+    """A chat is known by its speakers; a mail is one message, and where everybody speaks once nobody does."""
+    assert outline(content, kind="prose", language="text").has_messages is expected
 
 
 def test_records_keep_time_and_category():

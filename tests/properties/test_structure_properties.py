@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from brimful.outline.layout import definition_blocks
-from brimful.outline.structures import PartedSource, definitions_in, structure
+from brimful.outline.layout import nested_blocks
+from brimful.outline.structures import read_definitions, structure
 from tests.outline.test_definitions_by_rules import SOURCES
 from tests.properties.growth import growth, seconds
 
@@ -49,22 +49,21 @@ PYTHON_PIECES = st.sampled_from(
         "|\n|\n\n|\n\t|\n\f|'|:|;|=|if a:\n|pass\n| |  "
     ).split("|")
 )
-PARTED = st.one_of(
+SOURCES = st.one_of(
     st.tuples(st.sampled_from(("c", "cpp", "java", "csharp", "dart")), st.lists(C_PIECES, max_size=80).map(" ".join)),
     st.tuples(st.just("python"), st.lists(PYTHON_PIECES, max_size=80).map("".join)),
 )
 
 
-@settings(max_examples=600, deadline=None)
-@given(PARTED, st.integers(1, 200))
-@example(("python", "def e(]\n ,\n):"), 1)
-def test_blocks_of_a_source_read_in_parts_are_those_of_the_whole(source, size):
-    """Wherever a source is parted, and though declarations and macros of a single line are passed over."""
+@settings(max_examples=300, deadline=None)
+@given(SOURCES)
+@example(("python", "def e(]\n ,\n):"))
+def test_blocks_need_no_declarations_of_a_single_line(source):
+    """Where declarations and macros of a single line are passed over, blocks are what they are otherwise."""
     language, content = source[0], source[1].encode()
-    parted = PartedSource(content, language, part_bytes=size)
-    parts = range(parted.part_of(len(content)) + 1)
-    found = [block for part in parts for block in definition_blocks(content, parted.definitions(part))]
-    assert tuple(found) == definition_blocks(content, definitions_in(content, language))
+    few, all_of_them = (read_definitions(content, language, several_lines=few) for few in (True, False))
+    found, wanted = nested_blocks(content, few), nested_blocks(content, all_of_them)
+    assert [found[at] for at in range(len(found.starts))] == [wanted[at] for at in range(len(wanted.starts))]
 
 
 @settings(max_examples=300, deadline=None)
@@ -73,11 +72,7 @@ def test_every_span_lies_in_the_text_and_every_child_in_its_parent(rule, content
     """Any bytes are accepted; spans are in order and on code point boundaries; parents contain their children."""
     kind, language, path = rule
     found = structure(content, kind=kind, language=language, path=path)
-    spans = [
-        (each.start, each.end)
-        for group in (found.headings, found.passages, found.records, found.messages)
-        for each in group
-    ]
+    spans = [(each.start, each.end) for group in (found.headings, found.passages, found.records) for each in group]
     spans += [each.lead for each in found.passages if each.lead is not None]
     spans += [(each.start, each.section_end) for each in found.headings]
     spans += found.imports

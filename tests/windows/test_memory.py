@@ -36,7 +36,7 @@ def test_inflation_takes_less_than_twice_the_text(kind, sizing):
     assert document.outline.structure is not None
     step = len(document) // 1_000
     places = [document.content.find(b"payment", n * step) for n in range(1_000)]
-    assert document.outline.definitions_at(0)[:] is not None  # all that is read once
+    assert document.outline.definitions[:] is not None  # all that is read once
     assert [document.outline.enclosing(cut, cut) for cut in document.outline.units.tolist()]
     hits = [Hit(kind, at, at + 7, 1.0 + at / MEGABYTE) for at in dict.fromkeys(places) if at >= 0]
     inflate(hits[:3], [document], budget=1_000, sizing=sizing)

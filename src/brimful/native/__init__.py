@@ -138,8 +138,3 @@ def struct(kind: str, **fields: Field) -> Pointer:
         if value is not None
     }
     return types.gc(types.new(f"{kind} *", values), lambda _: values.clear())
-
-
-def null() -> Pointer:
-    """No array, for a kernel that allows it."""
-    return kernels().types.NULL

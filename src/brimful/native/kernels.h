@@ -145,7 +145,6 @@ int64_t gather_cuts(const int64_t *cuts, int64_t count, const int64_t *walls, in
 int64_t divide_cuts(const int64_t *units, int64_t count, const int64_t *sections, int64_t all, int64_t limit,
                     int64_t *out);
 int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all, int64_t *filled);
-void count_speech(const uint8_t *text, int64_t size, int64_t *counts);
 
 /* records.c */
 int64_t find_json_signs(const uint8_t *text, int64_t size, int64_t most, int64_t *state, int64_t *places);
@@ -157,7 +156,6 @@ void nest_titles(int64_t *titles, int64_t count, int64_t length);
 int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64_t front, const uint8_t *words,
                    int64_t all_words, int64_t most, int64_t *titles, int64_t *passages, int64_t *pairs, int64_t *places,
                    int64_t *counts);
-int64_t find_turns(const uint8_t *text, int64_t size, int64_t most, int64_t *starts, int64_t *ends);
 
 /* definitions.c */
 int64_t nest_definitions(const uint8_t *content, const uint8_t *code, int64_t size, const int64_t *given, int64_t count,

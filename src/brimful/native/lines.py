@@ -116,18 +116,6 @@ def count_code(text: bytes, words: bytes) -> tuple[int, int]:
     return int(library().count_code(text, len(text), words, len(words), pointer(filled))), int(filled[0])
 
 
-def count_speech(text: bytes) -> tuple[int, int, int]:
-    r"""How many lines are not blank, how many begin a paragraph below a blank one, and signs of speech.
-
-    >>> count_speech("Ada: Tea?\n\nBob：Yes.\n".encode())
-    (2, 1, 2)
-    """
-    counts = np.empty(3, np.int64)
-    library().count_speech(text, len(text), pointer(counts))
-    lines, paragraphs, signs = counts.tolist()
-    return lines, paragraphs, signs
-
-
 def find_newlines(text: bytes) -> array[int]:
     r"""Places of the newlines of a text.
 

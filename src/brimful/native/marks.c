@@ -1,5 +1,5 @@
 /* Where do the headings, lists, tables, quotations and blocks of code of prose begin and end? In Markdown, in plain text
- * and in the sources of manual pages; and which lines are turns of a chat? Line by line: what a line begins with says
+ * and in the sources of manual pages. Line by line: what a line begins with says
  * what it is, and what is fenced is passed as a whole. A line is known by the place of its first byte. */
 
 #include "shared.h"
@@ -7,7 +7,7 @@
 enum { MARKDOWN = 0, PLAIN = 1, ROFF = 2 }; /* forms */
 enum { CODE = 0, FRONT_MATTER = 1, LIST = 2, QUOTATION = 3, TABLE = 4 };
 enum { LONGEST_TITLE = 300, LEAD_BYTES = 400, NEAR = 2000, SIDE_BYTES = 200, TABLE_LINES = 40, MOST_FENCE = 60 };
-enum { MOST_LEVELS = 6, LONGEST_NAME = 32, NONE = -1 };
+enum { MOST_LEVELS = 6, NONE = -1 };
 
 typedef struct {
     int64_t start, end, level, words, words_end, section_end, parent;
@@ -904,106 +904,4 @@ int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64_t fron
     counts[1] = of.passed;
     counts[2] = of.parted;
     return 0;
-}
-
-/* Messages. */
-
-static inline int is_stamp(uint8_t code)
-{
-    return is_digit(code) || is_among(code, ":/., TZAPMapm+-");
-}
-
-/* Behind a time at the beginning of a line: a digit and 3 to 30 signs of times, perhaps in brackets; `at` for none. */
-static int64_t past_stamp(const reading *of, int64_t at)
-{
-    int64_t first = at + (byte_at(of, at) == '['), end = first + 1;
-    if (!is_digit(byte_at(of, first)))
-        return at;
-    while (end - first < 31 && is_stamp(byte_at(of, end)))
-        end++;
-    if (end - first < 4)
-        return at;
-    end = past_blanks(of, end + (byte_at(of, end) == ']'));
-    return byte_at(of, end) == '-' && is_blank_at(of, end + 1) ? past_blanks(of, end + 1) : end;
-}
-
-/* Whether white space stands here: a blank or the end of a line. */
-static int is_apart(const reading *of, int64_t at)
-{
-    at += byte_at(of, at) == '\r' && byte_at(of, at + 1) == '\n';
-    return at < of->size && (is_blank(of->text[at]) || of->text[at] == '\n');
-}
-
-static int is_said(const reading *of, int64_t at)
-{
-    if (byte_at(of, at) == ':')
-        return is_apart(of, at + 1);
-    return begins_with(of, at, of->size, "\xEF\xBC\x9A") && at + 3 < of->size && !is_space(of->text[at + 3]);
-}
-
-/* Whether a time in brackets, and then a colon, stand here. */
-static int is_said_then(const reading *of, int64_t at)
-{
-    int64_t first = past_blanks(of, at) + 1, end = first;
-    if (byte_at(of, first - 1) != '(')
-        return 0;
-    while (end < of->size && end - first <= 40 && of->text[end] != '(' && of->text[end] != ')' && of->text[end] != '\n')
-        end++;
-    return end - first >= 4 && end - first <= 40 && byte_at(of, end) == ')' && is_said(of, end + 1);
-}
-
-/* Where the name of whoever speaks ends, which begins at `at`: before the last colon that may stand behind one, with a time
- * in brackets perhaps; NONE where nobody speaks. */
-static int64_t speaker_end(const reading *of, int64_t at)
-{
-    int64_t said = NONE;
-    uint8_t code = byte_at(of, at);
-    if (code < 0x80 && (code == '_' || is_digit(code) || !is_word(code)))
-        return NONE;
-    for (int64_t end = at + 1; end - at <= LONGEST_NAME && end < of->size; end++) {
-        code = of->text[end];
-        if (code == ':' || code == '(')
-            return (code == ':' ? is_said(of, end) : is_said_then(of, end)) ? end : said;
-        if (code == 0xEF && is_said(of, end))
-            said = end;
-        if (end - at == LONGEST_NAME && is_blank(code) && is_said_then(of, end))
-            return end;
-        if (is_among(code, "\n.!?|<>)[]{}#=/\\"))
-            break;
-    }
-    return said;
-}
-
-/* Where the name of a line that is a turn begins and ends: `<name>`, or a name with a colon, perhaps behind a time. */
-static int is_turn(const reading *of, int64_t line, int64_t *start, int64_t *end)
-{
-    int64_t at = past_stamp(of, line);
-    *start = at;
-    if (byte_at(of, at) != '<')
-        return (*end = speaker_end(of, at)) >= 0;
-    int64_t first = at + 1, last = first;
-    while (last < of->size && last - first <= LONGEST_NAME + 1 && of->text[last] != '>' && of->text[last] != '\n')
-        last++;
-    int64_t size = last - first;
-    int is_marked = size > 1 && is_among(of->text[first], " @+~&%");
-    *start = first + is_marked;
-    *end = last;
-    return size && size <= LONGEST_NAME + is_marked && byte_at(of, last) == '>' && is_apart(of, last + 1);
-}
-
-/* The turns of a chat: where the name of each begins and ends. Returns how many there are; columns have room for `most` of
- * them, and are written to no further. */
-int64_t find_turns(const uint8_t *text, int64_t size, int64_t most, int64_t *starts, int64_t *ends)
-{
-    reading of = {text, size, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NONE};
-    int64_t count = 0;
-    for (int64_t line = 0, start, end; line < size; line = line_end(&of, line) + 1)
-        if (is_turn(&of, line, &start, &end)) {
-            if (count < most) {
-                starts[count] = start;
-                ends[count] = end;
-            }
-            count++;
-        }
-    return count;
 }

@@ -1,4 +1,4 @@
-"""Headings, lists, tables and blocks of code of prose, and turns of a chat (marks.c)."""
+"""Headings, lists, tables and blocks of code of prose (marks.c)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brimful.native import Numbers, library, null, pointer
+from brimful.native import Numbers, library, pointer
 from brimful.native.lines import check_words
 
 FORMS = ("markdown", "text", "roff")
@@ -67,27 +67,3 @@ def nest_titles(starts: Numbers, ends: Numbers, levels: Numbers, *, length: int)
     titles[:, 0], titles[:, 1], titles[:, 2] = starts, ends, levels
     library().nest_titles(pointer(titles), len(titles), length)
     return titles
-
-
-def count_turns(text: bytes) -> int:
-    r"""How many lines of a text are turns of a chat: `Name:` or `<name>`, perhaps after a time.
-
-    >>> count_turns(b"Ada: Tea?\n[10:03] <bob> Yes.\nhttp://tea\n")
-    2
-    """
-    return int(library().find_turns(text, len(text), 0, null(), null()))
-
-
-def find_speakers(text: bytes) -> list[bytes]:
-    r"""Who speaks in each turn of a chat.
-
-    >>> find_speakers(b"Ada: Tea?\n[10:03] <@bob> Yes.\n")
-    [b'Ada', b'bob']
-    """
-    capacity = 256
-    while True:
-        starts, ends = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
-        count = library().find_turns(text, len(text), capacity, pointer(starts), pointer(ends))
-        if count <= capacity:
-            return [text[start:end] for start, end in zip(starts[:count].tolist(), ends[:count].tolist(), strict=True)]
-        capacity = count

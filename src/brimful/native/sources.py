@@ -85,23 +85,6 @@ def find_surplus(
     return list(zip(surplus[:branches].tolist(), afters[:branches].tolist(), strict=True))
 
 
-def find_stops(code: bytes, places: Numbers, depths: NDArray[np.int32], *, since: int = 0) -> Numbers:
-    """Semicolons at which no bracket is open that was opened after `since`.
-
-    Brackets and how many are open before each are from `pair_brackets`.
-
-    >>> turns = bytes({40: 1, 41: 255}.get(byte, 0) for byte in range(256))
-    >>> code = b"a;(b;)c;)d;"
-    >>> find_stops(code, *pair_brackets(code, turns)[:2]).tolist()
-    [1, 7, 10]
-    """
-    signs = np.flatnonzero(np.frombuffer(code, np.uint8)[since:] == ord(";")) + since
-    first, bracket = places.searchsorted(since), places.searchsorted(signs)
-    least = np.minimum.accumulate(depths[first:])
-    stops: Numbers = signs[depths[bracket] == least[bracket - first]]
-    return stops
-
-
 def find_indents(code: bytes) -> tuple[Numbers, Numbers]:
     r"""The lines of a source that have words: where each starts, and its first word.
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-import numpy as np
-
-from brimful.native import Numbers
-from brimful.native.definitions import DEFINITION, find_blocks
+from brimful.native.definitions import find_blocks
 from brimful.outline.masking import mask
 from brimful.outline.passages import Title
-from brimful.outline.structures import Definition, Definitions, Structure, definition_row
-from brimful.outline.structures import Definition as Defined
+from brimful.outline.structures import Definition, Definitions, Structure
 
 BlockKind = Literal["function", "class", "heading"]
 
@@ -48,17 +44,6 @@ class Nested:
         self.starts, self.ends, self.parents, self._make = starts, ends, parents, make
         self._made: dict[int, Block] = {}
 
-    @classmethod
-    def of(cls, blocks: Sequence[Block]) -> Nested:
-        """Nest blocks that already exist."""
-        ends, parents = [block.end for block in blocks], list[int]()
-        for number, end in enumerate(ends):
-            around = number - 1
-            while around >= 0 and ends[around] < end:
-                around = parents[around]
-            parents.append(around)
-        return cls([block.start for block in blocks], ends, parents, blocks.__getitem__)
-
     def __getitem__(self, index: int) -> Block:
         block = self._made.get(index)
         if block is None:
@@ -74,22 +59,13 @@ def heading_block(heading: Title, end: int) -> Block:
 
 def nested_blocks(content: bytes, definitions: Definitions) -> Nested:
     """The definitions of more than one line as blocks, each built at its first use."""
-    return _nested_blocks(content, definitions.rows, definitions.name)
-
-
-def definition_blocks(content: bytes, definitions: Sequence[Definition]) -> tuple[Block, ...]:
-    """The definitions of more than one line as a tuple of blocks."""
-    rows = np.array([definition_row(item, number) for number, item in enumerate(definitions)], np.int64)
-    nested = _nested_blocks(content, rows.reshape(-1, DEFINITION), lambda number: definitions[number].name)
-    return tuple(nested[number] for number in range(len(nested.starts)))
-
-
-def _nested_blocks(content: bytes, definitions: Numbers, name: Callable[[int], str]) -> Nested:
-    rows = find_blocks(content, definitions)
+    rows = find_blocks(content, definitions.rows)
 
     def make(row: int) -> Block:
         start, end, rank, signature, signature_end, level, _, number = rows[row].tolist()
-        return Block(start, end, "function" if rank else "class", signature, signature_end, name(number), level)
+        return Block(
+            start, end, "function" if rank else "class", signature, signature_end, definitions.name(number), level
+        )
 
     starts, ends, parents = rows[:, [0, 1, 6]].T.tolist()
     return Nested(starts, ends, parents, make)
@@ -176,7 +152,7 @@ def _imports(content: bytes, source: Structure, used: set[str]) -> Iterator[_Use
 
 
 def _defined(
-    content: bytes, definitions: Iterable[Defined], used: set[str], around: set[int]
+    content: bytes, definitions: Iterable[Definition], used: set[str], around: set[int]
 ) -> Iterator[_UsedDefinition]:
     """Definitions at the outermost level or next to the span; only classes of the definitions around it."""
     for number, item in enumerate(definitions):
@@ -195,7 +171,7 @@ def _defined(
 
 
 def _variables(
-    code: bytes, definitions: tuple[Defined, ...], used: set[str], around: set[int]
+    code: bytes, definitions: tuple[Definition, ...], used: set[str], around: set[int]
 ) -> Iterator[_UsedDefinition]:
     """Lines that give a used name a value: at the margin, or as far in as the members of a class around the span."""
     owners = [definitions[number] for number in sorted(around) if definitions[number].kind in _CLASSES]

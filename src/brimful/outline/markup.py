@@ -7,18 +7,14 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Literal, overload
 
 import numpy as np
 
 from brimful.native import Numbers, marks
-from brimful.native.lines import count_speech
 from brimful.outline import passages
 from brimful.outline.passages import LONGEST_TITLE, Heading, Passage, Reading, Title, line_above
-from brimful.outline.times import time_of
 
 # ---- titles: Which headings does a text have? What is done at each of their marks.
 #
@@ -541,48 +537,25 @@ def _items(form: _Format) -> re.Pattern[bytes]:
     return re.compile(item + passages.REST)
 
 
-# ---- messages: Who said what, and when? The messages of mails, mailboxes and chats.
+# ---- messages: Is a text a mailbox, or a chat?
 
 _SAMPLE = 16_384  # bytes in which a chat must show itself
 _LEAST = 3
-_STAMP = rb"\[?(?P<stamp>\d[\d:/., TZAPMapm+-]{3,30})\]?[ \t]*+(?:-[ \t]+)?+"
+_STAMP = rb"\[?\d[\d:/., TZAPMapm+-]{3,30}\]?[ \t]*+(?:-[ \t]+)?+"
 _TURN = re.compile(
     rb"\n(?:" + _STAMP + rb")?+(?:<[ @+~&%]?(?P<nick>[^>\n]{1,32})>"
     rb"|(?P<speaker>[A-Za-z\x80-\xff][^\n:.!?|<>()\[\]{}#=/\\]{0,31})"
-    rb"(?:[ \t]*\((?P<when>[^()\n]{4,40})\))?(?::|\xef\xbc\x9a(?=\S)))(?=[ \t]|(?<=\x9a)|\r?\n)"
+    rb"(?:[ \t]*\([^()\n]{4,40}\))?(?::|\xef\xbc\x9a(?=\S)))(?=[ \t]|(?<=\x9a)|\r?\n)"
 )
 _HEADER = re.compile(rb"(?P<name>[A-Za-z][A-Za-z-]{1,40}):[ \t]*(?P<value>[^\n]*(?:\n[ \t]+[^\n]*)*)\n?")
+_FILLED = re.compile(rb"^[^\S\n]*+\S", re.MULTILINE)
+_PARAGRAPH = re.compile(rb"\n[^\S\n]*+\n(?=\S)")
 _MAIL_NAMES = frozenset((b"from", b"to", b"subject", b"date", b"cc", b"message-id", b"received", b"return-path"))
 _MBOX = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{1,200}\n(?=[A-Za-z][A-Za-z-]{1,40}:)")
-_ADDRESS = re.compile(r"(?<!\s)\s*+<[^<>]*+>\s*+$")
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message: its bytes, who speaks, and when, in whole seconds of UTC."""
-
-    start: int
-    end: int
-    speaker: str
-    time: int | None = None
-
-
-def read_messages(content: bytes) -> tuple[Message, ...]:
-    r"""The messages of a text that is a mail, a mailbox or a chat; none of any other text.
-
-    >>> read_messages(b"Ada: Tea?\nBob: Yes.\nAda: Now.\n")[1]
-    Message(start=10, end=20, speaker='Bob', time=None)
-    """
-    if starts := _mails(content):
-        edges = [*starts, len(content)]
-        return tuple(_mail(content, start, end, content.find(b"\n", start) + 1) for start, end in pairwise(edges))
-    if _is_mail(content):
-        return (_mail(content, 0, len(content), 0),)
-    return _chat(content)
 
 
 def has_messages(content: bytes) -> bool:
-    r"""Whether `read_messages` finds several, without building them.
+    r"""Whether a text is a mailbox of several mails, or a chat.
 
     >>> has_messages(b"Ada: Tea?\nBob: Yes.\nAda: Now.\n"), has_messages(b"From: Ada\nTo: Bob\n\nTea?\n")
     (True, False)
@@ -609,46 +582,18 @@ def _is_mail(content: bytes) -> bool:
     return b"from" in names and len(names & _MAIL_NAMES) >= 2
 
 
-def _mail(content: bytes, start: int, end: int, position: int) -> Message:
-    speaker, time = "", None
-    while (header := _HEADER.match(content, position, min(end, position + 4_000))) is not None:
-        name, value = header["name"].lower(), header["value"].strip()
-        if name == b"from" and not speaker:
-            speaker = _ADDRESS.sub("", value.decode(errors="replace")).strip(" \"'") or value.decode(errors="replace")
-        elif name == b"date" and time is None:
-            time = time_of(value)
-        position = header.end()
-    return Message(start, end, speaker, time)
-
-
-def _chat(content: bytes) -> tuple[Message, ...]:
-    if not _is_chat(content):
-        return ()
-    turns = list(_TURN.finditer(b"\n" + content))
-    edges = [turn.start() for turn in turns] + [len(content)]
-    messages = []
-    for turn, (start, end) in zip(turns, pairwise(edges), strict=True):
-        stamp = turn["stamp"] or turn["when"]
-        time = time_of(stamp.strip(), epoch=True) if stamp is not None else None
-        speaker = (turn["nick"] or turn["speaker"]).decode(errors="replace").strip()
-        messages.append(Message(start, end, speaker, time))
-    return tuple(messages)
-
-
 def _is_chat(content: bytes) -> bool:
     """Most lines of the beginning are "Speaker: words", or the beginnings of most paragraphs are.
 
     Where every speaker speaks once these are keys of a list, not people.
     """
     sample = content[:_SAMPLE]
-    lines, below, signs = count_speech(sample)
-    paragraphs = below + 1
+    lines, paragraphs = len(_FILLED.findall(sample)), len(_PARAGRAPH.findall(sample)) + 1
 
     def are_enough(turns: int) -> bool:
         return turns >= _LEAST and (turns * 2 >= lines or (turns * 10 >= paragraphs * 7 and paragraphs >= _LEAST))
 
-    # There are no more turns than signs, which are counted faster.
-    if not are_enough(signs) or not are_enough(marks.count_turns(sample)):
+    if not are_enough(len(_TURN.findall(b"\n" + sample))):
         return False
-    speakers = marks.find_speakers(content)
+    speakers = [turn["nick"] or turn["speaker"].strip() for turn in _TURN.finditer(b"\n" + content)]
     return len(speakers) <= 2 * _LEAST or len(set(speakers)) * 10 <= len(speakers) * 9

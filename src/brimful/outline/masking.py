@@ -23,7 +23,6 @@ from brimful.native.sources import (
     SHORT,
     TRIPLE,
     find_indents,
-    find_stops,
     find_surplus,
     mask_source,
     pair_brackets,
@@ -480,26 +479,10 @@ class Brackets:
         row = bisect_left(opened, position) - 1
         return opened[row] if row >= 0 else None
 
-    def stops(self, *, since: int = 0) -> NDArray[np.int64]:
-        """Semicolons at which no bracket opened from `since` on is still open."""
-        places, depths, _ = self.turns
-        return find_stops(self._code, places, depths, since=since)
-
     def depths_at(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         """How many brackets are open before each of these bytes."""
         places, depths, _ = self.turns
         return depths[places.searchsorted(positions)]
-
-
-_BLANKS = 4_096  # bytes that are looked through at once
-
-
-def before_blanks(code: bytes, end: int) -> int:
-    """The end of the words before a place of a masked source, where comments are blanks of any length."""
-    start = end
-    while start and not (words := code[max(start - _BLANKS, 0) : start].rstrip()):
-        start = max(start - _BLANKS, 0)
-    return max(start - _BLANKS, 0) + len(words) if start else 0
 
 
 class Indentation:

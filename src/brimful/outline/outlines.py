@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -11,11 +10,12 @@ import numpy as np
 from brimful.native.lines import NEWLINES
 from brimful.outline.cuts import LARGEST, UNIT_LIMIT, Cuts, Heads, break_long, gather, settle
 from brimful.outline.kinds import Kind
-from brimful.outline.layout import Block, Nested, definition_blocks, heading_block, nested_blocks
-from brimful.outline.markup import Markup, Message, format_of, has_messages, marks_in
+from brimful.outline.languages import is_form
+from brimful.outline.layout import Block, Nested, heading_block, nested_blocks
+from brimful.outline.markup import Markup, format_of, has_messages, marks_in
 from brimful.outline.passages import Heading, Passage
 from brimful.outline.records import NO_RECORDS, Records, records_in
-from brimful.outline.structures import Definition, PartedSource, Structure, structure
+from brimful.outline.structures import Definitions, Structure, read_definitions, structure
 from brimful.outline.units import Text, divide_texts
 
 
@@ -48,7 +48,6 @@ class Outline:
         self.records, self.header = records, header
         self._content, self._path, self._heads = content, path, heads
         self._read = content if length <= LARGEST else b""
-        self._nested_of: dict[int, Nested] = {}  # of code, by part
 
     @cached_property
     def structure(self) -> Structure:
@@ -75,14 +74,9 @@ class Outline:
         """The headings of prose, in order; none of a very long text."""
         return self._markup.headings() if self._heads is None else ()
 
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """The messages of a mail, a mailbox or a chat, in order."""
-        return self.structure.messages
-
     @cached_property
     def has_messages(self) -> bool:
-        """Whether there are several messages, without making them."""
+        """Whether there are several messages, of a mailbox or a chat."""
         return self.kind == "prose" and has_messages(self._read)
 
     def first_heading(self, start: int, end: int) -> int | None:
@@ -94,36 +88,23 @@ class Outline:
         return starts[at] if at < len(starts) and starts[at] < end and not (at and ends[at - 1] > start) else None
 
     @cached_property
-    def _source(self) -> PartedSource:
-        return PartedSource(self._read, self.language or "")
-
-    def definitions_at(self, position: int) -> Sequence[Definition]:
-        """The definitions of the part of the code around a byte."""
-        return self._source.definitions(self._source.part_of(position)) if self.kind == "code" else ()
+    def definitions(self) -> Definitions:
+        """The definitions of code and of files of settings, in order; none of a single line."""
+        has_definitions = self.kind == "code" or (self.kind == "data" and is_form(self.language))
+        return read_definitions(self._read if has_definitions else b"", self.language, several_lines=True)
 
     @cached_property
     def nested(self) -> Nested:
-        """All blocks; those of headings are made when they are asked for."""
+        """The definitions of code and the sections of prose, in order; each is made when it is asked for."""
         if self.kind != "prose":
-            return Nested.of(self.blocks)
+            return nested_blocks(self._read, self.definitions)
         markup = self._markup
         ends = markup.section_ends
         return Nested(markup.starts, ends, markup.parents, lambda at: heading_block(markup.title(at), ends[at]))
 
-    def _nested_at(self, position: int) -> Nested:
-        """Of code only the part around the byte is read."""
-        if self.kind != "code":
-            return self.nested
-        part = self._source.part_of(position)
-        if part not in self._nested_of:
-            self._nested_of[part] = nested_blocks(self._read, self._source.definitions(part))
-        return self._nested_of[part]
-
-    @cached_property
+    @property
     def blocks(self) -> tuple[Block, ...]:
-        """The definitions of code and the sections of prose, in order, nested in each other."""
-        if self.kind != "prose":
-            return definition_blocks(self._read, self.structure.definitions)
+        """All of what is nested, in order."""
         return tuple(self.nested[at] for at in range(len(self.nested.starts)))
 
     def unit_at(self, position: int) -> int:
@@ -159,7 +140,7 @@ class Outline:
     def enclosing(self, start: int, end: int) -> tuple[Block, ...]:
         """The blocks that contain `[start, end)`, outermost first."""
         found = []
-        nested = self._nested_at(start)
+        nested = self.nested
         at = bisect_right(nested.starts, start) - 1
         while at >= 0:
             if nested.ends[at] >= end and nested.ends[at] > start:

@@ -7,15 +7,10 @@ level of the file and of the namespaces and classes in it. The body of a functio
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from brimful.outline.declarations import NAME, Found, Source
-from brimful.outline.masking import before_blanks
 
 _LONGEST_HEAD = 16_000  # bytes of a statement that are read
 _DEEPEST = 12  # brackets in brackets
@@ -54,8 +49,6 @@ _IN_WORDS = frozenset(b".0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR
 _WORD = re.compile(NAME)
 _REMARK = re.compile(rb"/\*(?:[^*]++|\*(?!/))*+\*/|//[^\n]*+")
 _FUNCTION_TYPE = re.compile(rb"\(\s*+(?:\w+\s+)?[*^&]++\s*+(" + NAME + rb")|\(\s*+(" + NAME + rb")\s*+\)\s*+\(")
-_TRIED = re.compile(rb"try\s*+\{")
-_LINKAGE = re.compile(rb"extern\s++\"++\s*+\{")  # with its name masked
 _DEFINE = re.compile(rb"\#[ \t]*define[ \t]+(" + NAME + rb")(?P<args>\([^)\n]*+\))?+(?P<value>.*)", re.DOTALL)
 
 
@@ -65,60 +58,28 @@ class _Scope(NamedTuple):
     name: str
 
 
-class Statements:
+def declared_in_statements(
+    source: Source, directives: tuple[list[int], list[int]], *, several_lines: bool
+) -> list[Found]:
     """The definitions at the level of a file and its classes, with the macros of the preprocessor.
 
     For `several_lines`, declarations and macros of a single line are left out; nothing else begins in one.
     """
-
-    def __init__(self, source: Source, directives: tuple[list[int], list[int]], *, several_lines: bool = False) -> None:
-        self._source, self._directives, self._several_lines = source, directives, several_lines
-        self._reader = _Reader(source, several_lines=several_lines)
-
-    def parts(self, size: int) -> list[int]:
-        """Where reading may begin anew, about so many bytes from each other.
-
-        Behind a semicolon that no bracket is open at, though one may have been closed too often before: whatever is
-        read before ends there. What stands in an `extern "C"` stands in no bracket, where nothing is before it or such
-        a semicolon. Only the handlers of a function that is tried may be looked for beyond all that.
-        """
-        code, pairs = self._source.code, self._source.pairs
-        before = (before_blanks(code, tried.start()) for tried in _TRIED.finditer(code))
-        if any(end and code[end - 1] not in b";{}" for end in before):
-            return []
-        stops = pairs.stops()
-        for linkage in _LINKAGE.finditer(code) if self._reader.is_c else ():
-            ahead = before_blanks(code, linkage.start()) - 1
-            if ahead < 0 or _holds(stops, ahead):
-                begin = linkage.end()
-                stops = np.concatenate((stops[stops < begin], pairs.stops(since=begin)))
-        bounds, last = list[int](), 0
-        while (at := int(stops.searchsorted(last + max(size, 1) - 1))) < len(stops):
-            last = int(stops[at]) + 1
-            bounds.append(last)
-        return bounds
-
-    def found(self, begin: int = 0, end: int | None = None) -> list[Found]:
-        """What is defined between two places where reading may begin, or in the whole source."""
-        end = len(self._source.code) if end is None else end
-        return [*self._reader.read(begin, end), *self._macros(begin, end)]
-
-    def _macros(self, begin: int, end: int) -> Iterator[Found]:
-        content, (starts, ends) = self._source.content, self._directives
-        for at in range(bisect_left(starts, begin), bisect_left(starts, end)):
-            start, stop = starts[at], ends[at]
-            if self._several_lines and content.find(b"\n", start, stop) < 0:
-                continue
-            macro = _DEFINE.match(content, start, stop)
-            if macro is not None and (macro["args"] or _REMARK.sub(b"", macro["value"]).strip()):
-                head = macro.end(2) if macro["args"] else macro.end(1)
-                name, filled = macro[1].decode(errors="replace"), len(content[start:stop].rstrip())
-                yield Found(start, name, "macro", head, start + filled)
+    return [
+        *_Reader(source, several_lines=several_lines).read(),
+        *_macros(source.content, directives, several_lines=several_lines),
+    ]
 
 
-def _holds(ascending: NDArray[np.int64], value: int) -> bool:
-    at = int(ascending.searchsorted(value))
-    return at < len(ascending) and int(ascending[at]) == value
+def _macros(content: bytes, directives: tuple[list[int], list[int]], *, several_lines: bool) -> Iterator[Found]:
+    for start, stop in zip(*directives, strict=True):
+        if several_lines and content.find(b"\n", start, stop) < 0:
+            continue
+        macro = _DEFINE.match(content, start, stop)
+        if macro is not None and (macro["args"] or _REMARK.sub(b"", macro["value"]).strip()):
+            head = macro.end(2) if macro["args"] else macro.end(1)
+            name, filled = macro[1].decode(errors="replace"), len(content[start:stop].rstrip())
+            yield Found(start, name, "macro", head, start + filled)
 
 
 class _Reader:
@@ -128,21 +89,19 @@ class _Reader:
         self.found: list[Found] = []
         self._code, self._pairs, self._language = source.code, source.pairs, source.language
         self._content, self._several_lines = source.content, several_lines
-        self._end = 0  # of what is read
         words = _TYPE.get(source.language, _C_TYPE)
         self._type = re.compile(rb"(" + words + rb")(?![\w.])")
         self._wanted = _DECLARING.get(source.language, _DECLARING_IN_C)
         self._inner = (-1, 0)  # where a statement begins, and how many braces were passed inside of it
-        self.is_c = self._is_c = source.language not in _TYPE
+        self._is_c = source.language not in _TYPE
 
-    def read(self, begin: int, end: int) -> list[Found]:
-        """What is defined between two places outside of all statements."""
-        self.found, self._end = [], end
+    def read(self) -> list[Found]:
+        """What is defined, in order."""
         scopes: list[_Scope] = []
         code = self._code
         outside = _Scope(len(code), "", "")
-        position = begin
-        while (found := _SIGNS.search(code, position, end)) is not None:
+        position = begin = 0
+        while (found := _SIGNS.search(code, position)) is not None:
             place, sign = found.start(), found[0]
             while scopes and place > scopes[-1].close:
                 scopes.pop()
@@ -196,7 +155,7 @@ class _Reader:
 
     def _after_value(self, position: int) -> int:
         """Go on at the semicolon or brace that ends an expression."""
-        while (sign := _SIGNS.search(self._code, position, self._end)) is not None and sign[0] == b"{":
+        while (sign := _SIGNS.search(self._code, position)) is not None and sign[0] == b"{":
             position = self._pairs.after(sign.start())
         return position
 

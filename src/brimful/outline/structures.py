@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, overload
 
@@ -31,20 +30,17 @@ from brimful.outline.languages import (
     imports_in,
     is_form,
 )
-from brimful.outline.markup import Message, format_of, read_markup, read_messages
+from brimful.outline.markup import format_of, read_markup
 from brimful.outline.masking import Brackets, Masked, mask, one_branch
 from brimful.outline.passages import Heading, Passage
 from brimful.outline.records import Record, records_in
 from brimful.outline.scripts import declared_in_script
-from brimful.outline.statements import Statements
+from brimful.outline.statements import declared_in_statements
 
 DefinitionKind = Literal[
     "function", "method", "class", "struct", "enum", "interface", "trait", "impl", "extension", "object", "module",
     "type", "constant", "property", "macro", "table", "view", "index", "key", "target", "stage", "block",
 ]  # fmt: skip
-
-_PART_BYTES = 6_000
-"""About so long are the parts that a source is read in."""
 
 _STATEMENTS = frozenset(("c", "cpp", "java", "csharp", "dart", "cuda", "objc"))
 _SCRIPTS = frozenset(("javascript", "typescript", "tsx"))
@@ -82,7 +78,6 @@ class Structure:
     imports: tuple[tuple[int, int], ...] = ()
     records: tuple[Record, ...] = ()
     header: tuple[int, int] | None = None  # of a table
-    messages: tuple[Message, ...] = ()
 
 
 def structure(content: bytes, *, kind: Kind, language: str | None = None, path: str = "") -> Structure:
@@ -97,15 +92,14 @@ def structure(content: bytes, *, kind: Kind, language: str | None = None, path: 
         return Structure(kind, language, length, definitions=definitions, imports=imports)
     if kind == "data":
         records, header = records_in(content, language=language)
-        definitions = definitions_in(content, language) if is_form(language) else ()
+        definitions = tuple(read_definitions(content, language)) if is_form(language) else ()
         return Structure(kind, language, length, definitions=definitions, records=tuple(records), header=header)
     headings, passages = read_markup(content, format_of(content, language=language, path=path))
-    return Structure(kind, language, length, headings=headings, passages=passages, messages=read_messages(content))
+    return Structure(kind, language, length, headings=headings, passages=passages)
 
 
 def _read_code(content: bytes, language: str | None) -> tuple[tuple[Definition, ...], tuple[tuple[int, int], ...]]:
-    language = language or ""
-    source, masked = _masked(content, language)
+    source, masked = _masked(content, language or "")
     return tuple(_read(source, masked)), imports_in(source, masked)
 
 
@@ -116,84 +110,35 @@ def _masked(content: bytes, language: str) -> tuple[Source, Masked]:
     return Source(content, masked.code, Brackets(masked.code), language), masked
 
 
-def definitions_in(content: bytes, language: str | None) -> tuple[Definition, ...]:
+def read_definitions(content: bytes, language: str | None, *, several_lines: bool = False) -> Definitions:
     r"""The definitions of a source, in order.
 
+    With `several_lines`, prototypes and macros of a single line are not read: in C they are most of the work, and no
+    window begins or ends in one.
+
     >>> code = b"class Pot:\n    def pour(self):\n        return 1\n"
-    >>> [(found.qualified, found.kind) for found in definitions_in(code, "python")]
+    >>> definitions = read_definitions(code, "python")
+    >>> [(each.qualified, each.kind) for each in definitions]
     [('Pot', 'class'), ('Pot.pour', 'method')]
-    """
-    return _read_code(content, language)[0]
-
-
-def definition_heads(content: bytes, language: str | None) -> Numbers:
-    r"""A row for each definition of more than a value, in order: its start, that of its name, its end and its level.
-
-    The level counts from 1.
-
-    >>> definition_heads(b"class Pot:\n    def pour(self):\n        return 1\n", "python").tolist()
+    >>> definitions.heads().tolist()
     [[0, 6, 47, 1], [15, 19, 47, 2]]
     """
-    language = language or ""
-    source, masked = _masked(content, language)
-    if language in _STATEMENTS:
-        reader = Statements(source, masked.directives, several_lines=True)
-        definitions = _nested(source, _remarks(source, masked), reader.found())
+    return _read(*_masked(content, language or ""), several_lines=several_lines)
+
+
+def _read(source: Source, masked: Masked, *, several_lines: bool = False) -> Definitions:
+    strings = masked.strings if source.language in _DOCSTRINGS else _NOWHERE
+    if source.language == "python":
+        return _in_python(source, (masked.comments, strings))
+    if source.language in _STATEMENTS:
+        found = declared_in_statements(source, masked.directives, several_lines=several_lines)
     else:
-        definitions = _read(source, masked)
-    return definitions.heads()
+        found = _found(source)
+    return _nested(source, (masked.comments, strings), found)
 
 
-class PartedSource:
-    r"""The definitions of a source, read part by part where somebody asks for what stands around a byte.
-
-    Sources of the C family are parted where a statement surely ends and no bracket is open; others have one part.
-    Prototypes and macros of a single line are not read: in C those are most of the work, and no window
-    begins or ends in one.
-
-    >>> source = PartedSource(b"int f(void) {\n  return 1;\n}\n", "c")
-    >>> [found.name for found in source.definitions(source.part_of(20))]
-    ['f']
-    """
-
-    def __init__(self, content: bytes, language: str, *, part_bytes: int = _PART_BYTES) -> None:
-        self._bounds = [0]  # where parts begin
-        self._read: dict[int, Definitions] = {}
-        self._source, self._masked = _masked(content, language)
-        self._remarks = _remarks(self._source, self._masked)
-        if language in _STATEMENTS:
-            self._statements = Statements(self._source, self._masked.directives, several_lines=True)
-        if len(content) >= 2 * part_bytes and language in _STATEMENTS:
-            self._bounds += self._statements.parts(part_bytes)
-
-    def part_of(self, position: int) -> int:
-        """The number of the part that a byte stands in."""
-        return bisect_right(self._bounds, position) - 1
-
-    def definitions(self, part: int) -> Definitions:
-        """The definitions of a part, in order."""
-        if part not in self._read:
-            source, begin = self._source, self._bounds[part]
-            end = self._bounds[part + 1] if part + 1 < len(self._bounds) else len(source.code)
-            if source.language in _STATEMENTS:
-                self._read[part] = _nested(source, self._remarks, self._statements.found(begin, end))
-            else:
-                self._read[part] = _read(source, self._masked)
-        return self._read[part]
-
-
-def _read(source: Source, masked: Masked) -> Definitions:
-    """All definitions of a source."""
-    remarks = _remarks(source, masked)
-    return (
-        _in_python(source, remarks) if source.language == "python" else _nested(source, remarks, _found(source, masked))
-    )
-
-
-def _found(source: Source, masked: Masked) -> list[Found]:
+def _found(source: Source) -> list[Found]:
     language = source.language
-    if language in _STATEMENTS:
-        return Statements(source, masked.directives).found()
     if language in _SCRIPTS:
         return declared_in_script(source)
     if is_form(language):
@@ -206,11 +151,6 @@ def _found(source: Source, masked: Masked) -> list[Found]:
 _NOWHERE = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
-def _remarks(source: Source, masked: Masked) -> tuple[Places, Places]:
-    """Where comments stand, and strings where those may be docstrings."""
-    return masked.comments, masked.strings if source.language in _DOCSTRINGS else _NOWHERE
-
-
 def _nested(source: Source, remarks: tuple[Places, Places], found: Sequence[Found]) -> Definitions:
     """Every definition in the one that holds it, with what stands in front of it."""
     ordered = sorted(found, key=lambda each: (each.start, -each.end, each.name, each.kind))
@@ -218,20 +158,27 @@ def _nested(source: Source, remarks: tuple[Places, Places], found: Sequence[Foun
         (each.start, each.end, each.signature_end, _BITS.get(each.kind, 0) | (OWNED if each.owner else 0))
         for each in ordered
     ]
-    given = np.array(columns, np.int64).reshape(-1, 4)
-    return Definitions(source, given, remarks, [(each.name, each.kind, each.owner) for each in ordered])
+    spans = np.array(columns, np.int64).reshape(-1, 4)
+
+    def place_of(number: int) -> int:
+        definition = ordered[number]
+        return _place_of(source.code, definition.name, definition.start, definition.signature_end)
+
+    names = [(each.name, each.kind, each.owner) for each in ordered]
+    return Definitions(source, spans, remarks, names.__getitem__, place_of)
 
 
 def _in_python(source: Source, remarks: tuple[Places, Places]) -> Definitions:
     """The functions, classes and constants of Python, decorators included."""
     rows = define_python(source.code, source.pairs.turns)
-    given = rows[:, [0, 5, 4, 3]]
-    given[:, 3] = _PYTHON_BITS[given[:, 3]]
-    names = [
-        (source.code[name:name_end].decode(errors="replace"), _PYTHON_KINDS[kind], "")
-        for name, name_end, kind in rows[:, 1:4].tolist()
-    ]
-    return Definitions(source, given, remarks, names)
+    spans = rows[:, [0, 5, 4, 3]]
+    spans[:, 3] = _PYTHON_BITS[spans[:, 3]]
+
+    def name_of(number: int) -> tuple[str, str, str]:
+        name, end, kind = rows[number, 1:4].tolist()
+        return source.code[name:end].decode(errors="replace"), _PYTHON_KINDS[kind], ""
+
+    return Definitions(source, spans, remarks, name_of, rows[:, 1].tolist().__getitem__)
 
 
 _PYTHON_KINDS = ("function", "class", "constant")
@@ -255,18 +202,19 @@ class Definitions(Sequence[Definition]):
     def __init__(
         self,
         source: Source,
-        given: Numbers,
+        spans: Numbers,
         remarks: tuple[Places, Places],
-        names: Sequence[tuple[str, str, str]],
+        name_of: Callable[[int], tuple[str, str, str]],
+        place_of: Callable[[int], int],
     ) -> None:
         comments, strings = remarks
-        self._source, self._given = source, given
         attributes = _ATTRIBUTED.get(source.language, 0)
         self.rows = nest_definitions(
-            source.content, source.code, given, comments=comments, strings=strings, attributes=attributes,
+            source.content, source.code, spans, comments=comments, strings=strings, attributes=attributes,
             brackets=source.pairs.turns if attributes else None,
         )  # fmt: skip
-        self._names = names  # the name, kind and owner of each that was given
+        self._name_of = name_of  # the name, kind and owner of each of the spans
+        self._place_of = place_of  # where its name stands
         self._made: dict[int, Definition] = {}
 
     def __len__(self) -> int:
@@ -290,21 +238,20 @@ class Definitions(Sequence[Definition]):
 
     def name(self, at: int) -> str:
         """What one of them is called."""
-        return self._names[int(self.rows[at, 7])][0]
+        return self._name_of(int(self.rows[at, 7]))[0]
 
     def heads(self) -> Numbers:
-        """A row for each definition of more than a value, as `definition_heads` gives them."""
-        code, heads, levels, starts = self._source.code, [], [0], self._given[:, 0].tolist()
-        for start, end, _, signature_end, parent, _, _, number, what in self.rows.tolist():
+        """A row for each definition of more than a value: its start, that of its name, its end and its level from 1."""
+        heads, levels = [], [0]
+        for start, end, parent, number, what in self.rows[:, [0, 1, 4, 7, 8]].tolist():
             levels.append(levels[parent + 1] + bool(what & BLOCK))
             if what & BLOCK:
-                name = _place_of(code, self._names[number][0], starts[number], signature_end)
-                heads.append((start, name, end, levels[-1]))
+                heads.append((start, self._place_of(number), end, levels[-1]))
         return np.array(heads, np.int64).reshape(-1, 4)
 
     def _read(self, at: int) -> Definition:
         start, end, signature, signature_end, parent, doc, doc_end, number, what = self.rows[at].tolist()
-        name, kind, owner = self._names[number]
+        name, kind, owner = self._name_of(number)
         kind = "method" if kind == "function" and what & OWNED else kind
         qualified = f"{owner}.{name}" if owner else name
         qualified = qualified if parent < 0 else f"{self._made[parent].qualified}.{qualified}"
@@ -324,9 +271,3 @@ def _place_of(code: bytes, name: str, start: int, end: int) -> int:
     while at >= 0 and not _IN_WORD.isdisjoint((*code[max(at - 1, 0) : at], *code[at + len(word) : at + len(word) + 1])):
         at = code.find(word, at + 1, end)
     return at if at >= 0 else start
-
-
-def definition_row(each: Definition, number: int) -> tuple[int, ...]:
-    """A definition that was made, as a row again."""
-    places = (each.start, each.end, each.signature_start, each.signature_end)
-    return *places, each.parent, -1, -1, number, _BITS.get(each.kind, 0)

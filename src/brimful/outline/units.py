@@ -27,7 +27,7 @@ from brimful.outline.kinds import Kind
 from brimful.outline.lines import Lines, lines_in
 from brimful.outline.markup import format_of, marks_in
 from brimful.outline.records import json_cuts, row_starts
-from brimful.outline.structures import definition_heads
+from brimful.outline.structures import read_definitions
 
 # All texts of a segment are cut together, on one axis; each cut depends on its own text alone, never on a neighbour:
 #
@@ -48,7 +48,7 @@ _LEAST_TURNS = 3
 _MOST_LEVELS = 6
 _NO_ROWS, _NO_PLACES = np.zeros((0, 3), np.int64), np.zeros((0, 4), np.int64)
 _LEAST_DEFINITION = 100  # bytes of a definition that begins a unit, as does the one after it: less is an accessor
-_GATHERED = 300  # bytes of code and data that are gathered into a unit
+_GATHERED = 340  # bytes of code and data that are gathered into a unit, without indentation
 _SPEAKS = np.isin(np.arange(256), [*b"ABCDEFGHIJKLMNOPQRSTUVWXYZ<[0123456789", *range(0x80, 0x100)])
 
 
@@ -89,10 +89,9 @@ class _Axis:
         return self.content[int(self.bases[number]) : int(self.ends[number])]
 
     def filled_before(self, cuts: Cuts) -> Cuts:
-        """How many bytes stand before each of some ascending cuts, blanks within lines not counted."""
-        codes = self.lines.codes
-        blanks = np.flatnonzero((codes == ord(" ")) | (codes == ord("\t")))
-        return cuts - blanks.searchsorted(cuts)
+        """How many bytes stand before each of some ascending cuts, the blanks that lines begin with not counted."""
+        indents = np.concatenate((cuts[:0], [0], np.cumsum(self.lines.firsts - self.lines.starts)))
+        return cuts - indents[self.lines.starts.searchsorted(cuts)]
 
     def text_at(self, places: Cuts) -> Cuts:
         """Which text each of some ascending places is in, or behind."""
@@ -273,7 +272,10 @@ def _divide_lines(axis: _Axis, walls: Cuts) -> _Division:
 def _definitions(axis: _Axis) -> tuple[Heads, Cuts]:
     """The lines of code that name a definition of more than a value, and where those of several lines begin."""
     numbers = np.flatnonzero((axis.kinds == _CODE) & (axis.ends - axis.bases <= LARGEST))
-    rows = [definition_heads(axis.content_of(number), axis.texts[number].language) for number in numbers.tolist()]
+    rows = [
+        read_definitions(axis.content_of(number), axis.texts[number].language, several_lines=True).heads()
+        for number in numbers.tolist()
+    ]
     bases = np.repeat(axis.bases[numbers], np.array([len(row) for row in rows], np.int64))
     starts, names, ends, levels = np.concatenate([_NO_PLACES, *rows]).T + np.array([[1], [1], [1], [0]]) * bases
     is_cut = ends - starts >= _LEAST_DEFINITION

@@ -120,7 +120,7 @@ def heads_of(document: Document, spans: Sequence[Span]) -> list[tuple[Span, int]
     shown_end = 0
     for number, span in enumerate(spans):
         begins = _SAID.search(document.content, span.start, span.end)
-        definition = begins and _function_at(document.outline.definitions_at(begins.start()), begins.start())
+        definition = begins and _function_at(document.outline.definitions, begins.start())
         if definition and shown_end <= definition.signature_start and definition.signature_end < span.start:
             inside = sum(min(other.end, definition.end) - other.start for other in spans if _is_in(other, definition))
             head = _head(document.content, definition, min(inside * _HEAD_SHARE // 100, MOST_ROOM_BYTES), span.start)
