@@ -4,22 +4,118 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from brimful.outline import markup, passages
-from brimful.outline.markup import _LETTER, _add_heading, _is_title, _page_heads, _run
-from brimful.outline.passages import (
-    Heading,
-    Passage,
-    Reading,
-    Title,
-    _add_passage,
-    _end_of,
-    _goes_on,
-    line_above,
-)
+from brimful.outline.cuts import BLANKS
+from brimful.outline.markup import _LETTER, _add_heading, _is_title
+from brimful.outline.passages import Heading, Passage, Title, _add_passage, _end_of, line_above, trimmed
 
 compiled = re.compile
+
+
+@dataclass
+class Reading(passages.Reading):
+    """The state of reading a text, with its lists."""
+
+    items_below: re.Pattern[bytes] | None = None  # an item with what belongs to it, right below another
+    items: dict[int, list[int]] = field(default_factory=dict)  # of the lists among the passages
+    ends: dict[int, int] = field(default_factory=dict)  # of the lists among the passages
+    last_list: int = -1  # its place among the passages
+
+
+def _goes_on(reading: Reading, start: int) -> bool:
+    """Is there nothing but blanks between the last list and this byte?"""
+    if reading.last_list < 0:
+        return False
+    end = reading.ends[reading.last_list]
+    return end <= start <= end + 2_000 and not reading.content[end:start].strip()
+
+
+_NEWLINE = re.compile(rb"\n")
+
+
+def _on_rows(reading: Reading, mark: re.Match[bytes]) -> int:
+    """Lines that begin with a bar; a line of dashes below the first makes that one the header."""
+    start, end = mark.start(), mark.end() - 1
+    lines = [place.start() for place in _NEWLINE.finditer(reading.text, start, mark.end())]
+    if len(lines) < 2:
+        return mark.end()
+    rules = [number for number, line in enumerate(lines[:40]) if _TABLE_RULE.match(reading.text, line + 1)]
+    lead = None
+    if rules and rules[0] in (0, 1):
+        first = 1 if rules[0] == 0 else 0
+        stop = next((number for number in rules if number > first), None)
+        if stop is not None:
+            lead = (lines[first], trimmed(reading.content, lines[first], lines[stop] - 1))
+    parts = tuple(line for line in lines if not _TABLE_RULE.match(reading.text, line + 1))
+    parts = tuple(line for line in parts if lead is None or line >= lead[1])
+    return _add_passage(reading, start, end, "table", lead, parts)
+
+
+_TABLE_RULE = re.compile(rb"[ \t]*[|+][ \t:|+=-]*[-=][ \t:|+=-]*\r?(?=\n|\Z)")
+
+
+REST = (
+    rb"[^\n]*+(?:\n(?![ \t]*+\r?(?:\n|\Z))(?![ ]{0,3}(?:\#{1,6}[ \t]|={3,}|-{3,}|\.\.[ \t]))(?![ \t]*+(?:`{3}|~{3}))"
+    rb"(?![ \t]*+(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)])[ \t])[^\n]*+"
+    rb"|(?:\n[ \t]*+\r?(?=\n))++\n[ \t]{2,}+(?!(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3})[^\n]*+)*+"
+)
+
+
+def _on_item(reading: Reading, mark: re.Match[bytes]) -> int:
+    """An item with what belongs to it; items that follow each other are one list."""
+    start = mark.start()
+    body = re.compile(REST).match(reading.text, mark.end())
+    end = body.end() if body is not None else mark.end()
+    content, last = reading.content, start
+    following = []
+    # Where blanks end an item, their number decides whether the list goes on.
+    while content[end - 2] not in BLANKS and (below := reading.items_below.match(reading.text, end)) is not None:
+        following.append(end)
+        last, end = end, below.end()
+    stop = last + len(content[last : end - 1].rstrip())
+    if _goes_on(reading, start):
+        reading.ends[reading.last_list] = max(stop, reading.ends[reading.last_list])
+        reading.items[reading.last_list] += [start, *following]
+        return end
+    if stop > start:
+        reading.last_list = len(reading.passages)
+        reading.items[reading.last_list], reading.ends[reading.last_list] = [start, *following], stop
+        reading.passages.append(Passage(start, stop, "list", _lead(content, start)))
+    return end
+
+
+def _lead(content: bytes, start: int) -> tuple[int, int] | None:
+    """The paragraph right above a list, or one blank line above it if it ends with a colon."""
+    begin = max(start - 400 - 8, 0)
+    above = content[begin:start]
+    words = above.rstrip()
+    if not words or above[len(words) :].count(b"\n") > 2:
+        return None
+    if above[len(words) :].count(b"\n") == 2 and not words.endswith((b":", b"\xef\xbc\x9a")):
+        return None
+    first = max(words.rfind(b"\n\n"), words.rfind(b"\n\r\n"))
+    paragraph = (
+        words[first + 1 :].lstrip() if first >= 0 else words.lstrip() if not begin else words.rpartition(b"\n")[2]
+    )
+    if (
+        not _LETTER.search(paragraph)
+        or paragraph[:1] in b"#|>"
+        or re.match(rb"[-=~*+]{3,}\Z|`{3}|~{3}", paragraph.rpartition(b"\n")[2])
+    ):
+        return None
+    end = begin + len(words)
+    return end - len(paragraph), end
+
+
+def _run(name: bytes, line: bytes) -> bytes:
+    """Lines of one form below each other, as one mark."""
+    return rb"\n(?P<%b>%b(?:\n%b)*+)" % (name, line, line)
+
+
+_ROWS = _run(b"rows", rb"[ \t]*+\|[^\n]*+")
 
 _CHAPTER = rb"[Cc]hapter|CHAPTER|[Pp]art|PART|[Ss]ection|SECTION|[Aa]ppendix|APPENDIX|Kapitel|KAPITEL|Teil|TEIL"
 
@@ -118,7 +214,7 @@ def _on_dashed(reading: Reading, found: re.Match[bytes]) -> int:
     rows = _CELLS.match(reading.text, found.end())
     if b"|" not in title or rows is None:
         return found.end()
-    parts = tuple(place.start() for place in passages._NEWLINE.finditer(reading.text, found.end(), rows.end()))
+    parts = tuple(place.start() for place in _NEWLINE.finditer(reading.text, found.end(), rows.end()))
     return _add_passage(reading, above, rows.end() - 1, "table", (above, above + len(title)), parts)
 
 
@@ -142,15 +238,17 @@ _LINE_ALONE = (
 )
 _ALONE = rb"\n(?<=\n\n)" + _LINE_ALONE  # between blank lines
 _PATTERNS: dict[str, tuple[bytes, ...]] = {
-    "markdown": (_FENCE, _ATX, _SETEXT, _ITEM, markup._ROWS, _DASHED, _QUOTE, _COMMENT, _INDENTED),
+    "markdown": (_FENCE, _ATX, _SETEXT, _ITEM, _ROWS, _DASHED, _QUOTE, _COMMENT, _INDENTED),
     "roff": (
         rb"\n\.[ \t]*(?P<macro>(?P<word>S[HShs])\b[ \t]*(?:\n|(?=[^\n])))",
         rb"\n\.[ \t]*(?P<verbatim>(?P<open>nf|EX|Bd[ \t]+-literal|TS)\b)",
     ),
-    "text": (markup._WIKI, _SETEXT, _ALONE, _ITEM, _QUOTE, markup._ROWS, _DASHED),
+    "text": (markup._WIKI, _SETEXT, _ALONE, _ITEM, _QUOTE, _ROWS, _DASHED),
 }
 _MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
     **markup._MARKS,
+    "rows": _on_rows,
+    "item": _on_item,
     "atx": _on_atx,
     "setext": _on_setext,
     "macro": _on_macro,
@@ -183,24 +281,18 @@ def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int) -> 
 
 def read_titles(content: bytes, form: str) -> tuple[list[Title], tuple[Passage, ...]]:
     """The titles of a text as they are found, and its passages in order."""
-    reading = Reading(content, b"\n" + content, re.compile((_ITEM if form != "roff" else rb"(?!)") + passages.REST))
+    reading = Reading(content, b"\n" + content, items_below=re.compile((_ITEM if form != "roff" else rb"(?!)") + REST))
     position = 0
     if form == "markdown" and (front := passages.front_matter(content)):
         position = _add_passage(reading, 0, front, "front matter")
     found = _read_marks(reading, _pattern(form), position)
-    return _or_page_heads(content, reading.headings) if form == "text" else reading.headings, found
+    return reading.headings, found
 
 
 def read_markup(content: bytes, form: str) -> tuple[tuple[Heading, ...], tuple[Passage, ...]]:
     """The headings and passages of a text, each in order."""
     titles, found = read_titles(content, form)
     return sections_of(titles, len(content)), found
-
-
-def _or_page_heads(content: bytes, headings: list[Title]) -> list[Title]:
-    """The heads of pages, where a text has hardly any other headings: those reach over the ends of pages."""
-    heads = _page_heads(content)
-    return heads if len(headings) * markup._RUNNING[1] <= len(heads) else headings
 
 
 def sections_of(found: Iterable[Title], length: int) -> tuple[Heading, ...]:

@@ -1,14 +1,9 @@
 """Headings, lists, tables, quotations and code blocks of prose, by the rules of each format."""
 
-import re
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import brimful
-from brimful.outline import markup
-from brimful.outline.markup import format_of, marks_in, read_markup
+from brimful.outline.markup import format_of, marks_in
 from brimful.outline.outlines import outline
 from brimful.outline.structures import structure
 
@@ -244,24 +239,20 @@ def test_imports(source, language, found):
     assert [source[start:end].decode() for start, end in imports] == found
 
 
-LINES = (
-    "", "", "  ", "\r", "- item", "- item  ", "  * item", "1. one", "12) two", "a. letter", "10.5 x", "2022-01-10 x",
-    "Chapter 1 Tea", "1.2 Tea and cups", "TITLE HERE", "===", "---", "--", "== Wiki ==", "> quote", "| a | b |",
-    "|---|---|", "a | b", "--|--", "plain words", "You need:", "\tindented", "   three", "    four", "ab", "x", "• dot",
-    "===\r", "```", "#. item", "* * *", "**** x", "+ x", ".. note::", "# title", ".SH TEA", ":: x", "Ends::", "***",
-    "\fCash Flows",
-)  # fmt: skip
-TEXTS = st.lists(st.sampled_from(LINES), max_size=40).map(lambda lines: "\n".join(lines).encode())
-
-
-@pytest.mark.parametrize("form", ["rst", "asciidoc", "org", "wiki"])
-@given(content=TEXTS)
-def test_items_below_each_other_are_what_they_are_one_by_one(form: str, content: bytes) -> None:
-    """Items that are read in one go are those that are found when every line is looked at."""
-    found = read_markup(content, form)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(markup, "_items", lambda _: re.compile(b"(?!)"))
-        assert read_markup(content, form) == found
+@pytest.mark.parametrize(
+    ("path", "language", "text", "items"),
+    [
+        ("a.rst", "rst", "#. Boil.\n#. Pour.\n\n.. code-block:: sh\n\n   - no\n\n* Drink.\n", [2, 1]),
+        ("a.adoc", "text", "** Boil.\n.. Pour.\n\n----\n- no\n----\n", [2]),
+        ("a.org", "text", "* Tea\n- Boil.\n  * Hot.\n#+begin_src sh\n- no\n#+end_src\n1) Pour.\n", [2, 1]),
+        ("a.wiki", "text", "*Boil.\n#Pour.\n\n  - no\n", [2]),
+        ("a.tex", "text", "- no\n", []),
+    ],
+)
+def test_each_format_has_its_signs_of_items(path: str, language: str, text: str, items: list[int]) -> None:
+    """Outside of headings and blocks of code."""
+    found = structure(text.encode(), kind="prose", language=language, path=path).passages
+    assert [len(passage.parts) for passage in found if passage.kind == "list"] == items
 
 
 @pytest.mark.parametrize(

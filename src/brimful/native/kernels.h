@@ -154,8 +154,8 @@ int64_t cut_stretches(const uint8_t *text, const int64_t *starts, const int64_t 
 /* marks.c */
 void nest_titles(int64_t *titles, int64_t count, int64_t length);
 int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64_t front, const uint8_t *words,
-                   int64_t all_words, int64_t most, int64_t *titles, int64_t *passages, int64_t *pairs, int64_t *places,
-                   int64_t *counts);
+                   int64_t all_words, const int64_t *passed, int64_t many, int64_t most, int64_t *titles,
+                   int64_t *passages, int64_t *pairs, int64_t *places, int64_t *counts);
 
 /* definitions.c */
 int64_t nest_definitions(const uint8_t *content, const uint8_t *code, int64_t size, const int64_t *given, int64_t count,

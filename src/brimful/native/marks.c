@@ -4,14 +4,15 @@
 
 #include "shared.h"
 
-enum { MARKDOWN = 0, PLAIN = 1, ROFF = 2 }; /* forms */
+enum { MARKDOWN = 0, PLAIN = 1, ROFF = 2, RST = 3, ASCIIDOC = 4, ORG = 5, WIKI = 6 }; /* forms */
+static const char *const BULLETS[] = {"-*+", "-*+", "", "-*+", "-*.", "-+*", "*#:;"};
 enum { CODE = 0, FRONT_MATTER = 1, LIST = 2, QUOTATION = 3, TABLE = 4 };
 enum { LONGEST_TITLE = 300, LEAD_BYTES = 400, NEAR = 2000, SIDE_BYTES = 200, TABLE_LINES = 40, MOST_FENCE = 60 };
 enum { MOST_LEVELS = 6, NONE = -1 };
 
 typedef struct {
     int64_t start, end, level, words, words_end, section_end, parent;
-} title;
+} title; /* where its section ends, and its parent, are known once it is nested */
 
 typedef struct {
     int64_t start, end, kind, lead, lead_end, first_part, parts;
@@ -23,13 +24,14 @@ typedef struct {
 
 typedef struct {
     const uint8_t *text;
-    int64_t size;
+    int64_t size, form;
     const uint8_t *words; /* that chapters begin with, each with a newline behind it */
     int64_t all_words;
     title *titles;
     passage *passages;
     part *parts;
     int64_t most, titled, passed, parted, last_list;
+    const int64_t *skips, *skips_end; /* stretches that are passed over */
 } reading;
 
 static inline int is_digit(uint8_t code)
@@ -434,15 +436,63 @@ static int begins_fence(const reading *of, int64_t at)
     return begins_with(of, at, of->size, "```") || begins_with(of, at, of->size, "~~~");
 }
 
-/* Where ends what belongs to an item: its line, those below that begin nothing else, and indented ones below blanks. */
-static int64_t item_end(const reading *of, int64_t at)
+/* Behind the sign of an item that a line begins with, by the signs of its form; NONE for none. */
+static int64_t past_bullets(const reading *of, int64_t line)
 {
-    int64_t end = line_end(of, at);
+    int64_t first = past_blanks(of, line), at = first, most = of->form == ORG ? 1 : MOST_LEVELS;
+    if (of->form == RST && begins_with(of, at, of->size, "#."))
+        return at + 2;
+    if (of->form <= RST)
+        return past_sign(of, at, 1, of->form != RST);
+    if ((of->form == WIKI && first > line) || (of->form == ORG && first == line && byte_at(of, at) == '*'))
+        return NONE;
+    while (at - first < most && is_among(byte_at(of, at), BULLETS[of->form]))
+        at++;
+    return at > first ? at : of->form == WIKI ? NONE : past_sign(of, at, 0, 0);
+}
+
+/* Where the words of an item begin that a line is; NONE where it is none. */
+static int64_t item_words(const reading *of, int64_t line)
+{
+    int64_t behind = past_bullets(of, line);
+    if (behind < 0 || (of->form != WIKI && !is_blank_at(of, behind)))
+        return NONE;
+    behind = past_blanks(of, behind);
+    return behind < of->size && !is_space(of->text[behind]) ? behind : NONE;
+}
+
+/* Whether a line begins an item, in Markdown and plain text not by a letter. */
+static int begins_item(const reading *of, int64_t line, int with_bullets)
+{
+    if (of->form >= RST)
+        return item_words(of, line) >= 0;
+    int64_t behind = past_sign(of, past_blanks(of, line), with_bullets, 0);
+    return behind > 0 && is_blank_at(of, behind);
+}
+
+/* Where the stretch that is passed over ends in which a line begins; 0 where there is none. */
+static int64_t past_skip(reading *of, int64_t line)
+{
+    const int64_t *skip = of->skips;
+    while (skip < of->skips_end && skip[1] <= line)
+        skip += 2;
+    return skip < of->skips_end && skip[0] <= line ? skip[1] : 0;
+}
+
+/* Where ends what belongs to an item: its line, those below that begin nothing else, and indented ones below blanks. */
+static int64_t item_end(reading *of, int64_t at)
+{
+    int64_t end = line_end(of, at), skipped;
     while (end < of->size) {
         int64_t line = end + 1;
+        if ((skipped = past_skip(of, line))) {
+            if (!is_blank_at(of, line))
+                break;
+            end = line_end(of, skipped);
+            continue;
+        }
         if (rest_of_blanks(of, line) < 0) {
-            int64_t first = past_blanks(of, line), behind = past_sign(of, first, 1, 0);
-            if (begins_heading(of, line) || begins_fence(of, first) || (behind > 0 && is_blank_at(of, behind)))
+            if (begins_heading(of, line) || begins_fence(of, past_blanks(of, line)) || begins_item(of, line, 1))
                 break;
             end = line_end(of, line);
             continue;
@@ -452,22 +502,13 @@ static int64_t item_end(const reading *of, int64_t at)
             newline = next;
         if (newline == end)
             break;
-        int64_t first = past_blanks(of, newline + 1), behind = past_sign(of, first, 0, 0);
-        if (first - newline < 3 || begins_fence(of, first) || (behind > 0 && is_blank_at(of, behind)))
+        int64_t first = past_blanks(of, newline + 1);
+        skipped = past_skip(of, newline + 1);
+        if (first - newline < 3 || (!skipped && (begins_fence(of, first) || begins_item(of, newline + 1, 0))))
             break;
-        end = line_end(of, first);
+        end = line_end(of, skipped ? skipped : first);
     }
     return end;
-}
-
-/* Where the words of an item begin that a line is; NONE where it is none. */
-static int64_t item_words(const reading *of, int64_t line)
-{
-    int64_t behind = past_sign(of, past_blanks(of, line), 1, 1);
-    if (behind < 0 || !is_blank_at(of, behind))
-        return NONE;
-    behind = past_blanks(of, behind);
-    return behind < of->size && !is_space(of->text[behind]) ? behind : NONE;
 }
 
 /* The paragraph right above a list, or one blank line above it if it ends with a colon. */
@@ -531,13 +572,22 @@ static int64_t read_item(reading *of, int64_t line, int64_t words)
     return end + 1;
 }
 
+/* Whether a row of a table begins here: with a bar, or in reStructuredText with the line around one. */
+static int begins_row(const reading *of, int64_t at)
+{
+    uint8_t next = byte_at(of, at + 1);
+    if (of->form == RST)
+        return (byte_at(of, at) == '|' || byte_at(of, at) == '+') && is_among(next, "-=| ");
+    return byte_at(of, at) == '|';
+}
+
 /* Behind the lines from `line` on that begin with a sign. */
-static int64_t lines_with(const reading *of, int64_t line, uint8_t sign, int most_spaces)
+static int64_t lines_with(const reading *of, int64_t line, uint8_t sign)
 {
     int64_t end = line - 1;
     while (end < of->size) {
-        int64_t at = most_spaces ? past_spaces(of, end + 1) : past_blanks(of, end + 1);
-        if (at >= of->size || of->text[at] != sign)
+        int64_t at = sign == '>' ? past_spaces(of, end + 1) : past_blanks(of, end + 1);
+        if (sign == '>' ? byte_at(of, at) != sign : !begins_row(of, at))
             break;
         end = line_end(of, at);
     }
@@ -560,7 +610,7 @@ static int is_table_rule(const reading *of, int64_t line)
 /* Lines that begin with a bar; a line of dashes below the first makes that one the header. */
 static int64_t read_rows(reading *of, int64_t line)
 {
-    int64_t end = lines_with(of, line, '|', 0), lines = 0, rule = NONE, stop = NONE, first = line, number = of->passed;
+    int64_t end = lines_with(of, line, '|'), lines = 0, rule = NONE, stop = NONE, first = line, number = of->passed;
     if (line_end(of, line) == end)
         return end + 1;
     for (int64_t at = line; at < end && lines < TABLE_LINES; at = line_end(of, at) + 1, lines++) {
@@ -746,7 +796,7 @@ static int64_t read_line(reading *of, int64_t line, int form)
         return read_item(of, line, behind);
     at = past_blanks(of, line);
     if (form == PLAIN && byte_at(of, past_spaces(of, line)) == '>') {
-        end = lines_with(of, line, '>', 3);
+        end = lines_with(of, line, '>');
         return add_stretch(of, line, end, QUOTATION);
     }
     if (byte_at(of, at) == '|')
@@ -757,7 +807,7 @@ static int64_t read_line(reading *of, int64_t line, int form)
         return line + 1;
     at = past_spaces(of, line);
     if (byte_at(of, at) == '>') {
-        end = lines_with(of, line, '>', 3);
+        end = lines_with(of, line, '>');
         return add_stretch(of, line, end, QUOTATION);
     }
     if (begins_with(of, at, of->size, "<!--")) {
@@ -811,6 +861,15 @@ static int64_t read_macro(reading *of, int64_t line)
         return add_stretch(of, line, past_verbatim(of, behind, close[kind]), kind == 2 ? TABLE : CODE);
     }
     return line + 1;
+}
+
+/* A line of a form of which only lists and tables are read here; where to go on. */
+static int64_t read_other(reading *of, int64_t line)
+{
+    int64_t behind = item_words(of, line);
+    if (behind >= 0)
+        return read_item(of, line, behind);
+    return (of->form == RST || of->form == ORG) && begins_row(of, past_blanks(of, line)) ? read_rows(of, line) : line + 1;
 }
 
 /* Each section reaches to the next title of its own or a higher rank, and stands in the one before that reaches as far. */
@@ -874,22 +933,29 @@ static void order_passages(reading *of, int64_t *places)
 }
 
 /* The titles and passages of a text of a form, whose front matter ends at a place, or at 0 where it has none. `words` are
- * those that chapters begin with. Rows of titles and passages are as the structures above say, in order, each passage
- * with its parts in `places`; there is room for `most` of each, at least one, and in `pairs` for as many. `counts` gets
- * how many titles, passages and parts there are. Returns 0, or -1 where there was no room. */
+ * those that chapters begin with. Of the forms from RST on only lists and tables are read, in no line that begins in one of
+ * `many` stretches, which `passed` has by start and end, in order. Rows of titles and passages are as the structures above
+ * say, in order, each passage with its parts in `places`; there is room for `most` of each, at least one, and in `pairs`
+ * for as many. `counts` gets how many titles, passages and parts there are. Returns 0, or -1 where there was no room. */
 int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64_t front, const uint8_t *words,
-                   int64_t all_words, int64_t most, int64_t *titles, int64_t *passages, int64_t *pairs, int64_t *places,
-                   int64_t *counts)
+                   int64_t all_words, const int64_t *passed, int64_t many, int64_t most, int64_t *titles,
+                   int64_t *passages, int64_t *pairs, int64_t *places, int64_t *counts)
 {
-    reading of = {text,  size, words, all_words, (title *)titles, (passage *)passages, (part *)pairs, most, 0, 0, 0, NONE};
+    reading of = {text, size, form, words, all_words, (title *)titles, (passage *)passages, (part *)pairs, most, 0, 0, 0, NONE, passed, passed + 2 * many};
     uint8_t asks[256] = {0}; /* by byte: may a line that begins with it be a mark? */
-    for (const char *sign = " \t#=-*+|>`~:<\xE2"; *sign && form != ROFF; sign++)
+    for (const char *sign = " \t#=-*+|>`~:<\xE2"; *sign && form < ROFF; sign++)
         asks[(uint8_t)*sign] = 1;
     if (front)
         add_passage(&of, 0, front, FRONT_MATTER);
     for (int64_t line = front ? line_from(&of, front + 1) : 0; line < size; line = line_from(&of, line)) {
         uint8_t first = text[line], second = byte_at(&of, line + 1);
-        if (form == ROFF)
+        while (of.skips < of.skips_end && of.skips[1] <= line)
+            of.skips += 2;
+        if (of.skips < of.skips_end && of.skips[0] <= line)
+            line = of.skips[1];
+        else if (form > ROFF)
+            line = read_other(&of, line);
+        else if (form == ROFF)
             line = read_macro(&of, line);
         else if (asks[first] || is_digit(first) || second == '.' || second == ')' || (form == PLAIN && is_below_empty(&of, line)))
             line = read_line(&of, line, (int)form);
@@ -898,7 +964,6 @@ int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64_t fron
         if (line < 0)
             return -1;
     }
-    nest(of.titles, of.titled, size);
     order_passages(&of, places);
     counts[0] = of.titled;
     counts[1] = of.passed;

@@ -367,7 +367,7 @@ class _Passages(Sequence[Passage]):
 def marks_in(content: bytes, form: _Format) -> Markup:
     """Read the headings and passages of a text."""
     passages_found: Sequence[Passage]
-    if form in marks.FORMS:
+    if form in marks.WHOLE:
         front = passages.front_matter(content) if form == "markdown" else 0
         rows = marks.read_marks(content, form, front=front, words=_CHAPTER_WORDS)
         passages_found = _Passages(rows)
@@ -378,12 +378,8 @@ def marks_in(content: bytes, form: _Format) -> Markup:
         if form == "roff":
             titles = [(*place, _ROFF_SIGNS.sub(b"", words).strip()) for *place, words in titles]
     else:
-        reading = Reading(content, b"\n" + content, _items(form))
-        end = passages.front_matter(content) if form in ("org", "asciidoc") else 0
-        if end:
-            reading.passages.append(Passage(0, end, "front matter"))
-        passages_found = _read_marks(reading, _pattern(form), end + 1 if end else 0)
-        titles = reading.headings
+        reading = _read_marks(content, form)
+        titles, passages_found = reading.headings, _with_lists(reading, form)
     titles = _without_false(titles, content, form)
     heads = _page_heads(content) if form == "text" else []
     if heads and len(titles) * _RUNNING[1] <= len(heads):  # headings span several pages
@@ -437,17 +433,27 @@ def _fits_below(heading: bytes, words: bytes) -> bool:
     return not is_underlined or len(text) - _NEAR_WIDTH <= width <= columns + _NEAR_WIDTH
 
 
-def _read_marks(reading: Reading, pattern: re.Pattern[bytes], position: int) -> tuple[Passage, ...]:
-    """Handle each mark from a position on; returns the passages of the text, in order."""
+def _read_marks(content: bytes, form: _Format) -> Reading:
+    """Handle each mark of a text."""
+    reading = Reading(content, b"\n" + content)
+    end = passages.front_matter(content) if form in ("org", "asciidoc") else 0
+    if end:
+        reading.passages.append(Passage(0, end, "front matter"))
+    pattern, position = _pattern(form), end + 1 if end else 0
     while (mark := pattern.search(reading.text, position)) is not None:
         handle = _MARKS.get(mark.lastgroup or "")
         position = max(handle(reading, mark) if handle is not None else mark.end(), mark.start() + 1)
-    found_passages = reading.passages
-    for number, items in reading.items.items():
-        begun = found_passages[number]
-        found_passages[number] = Passage(begun.start, reading.ends[number], "list", begun.lead, tuple(items))
-    found_passages.sort(key=lambda passage: (passage.start, -passage.end, passage.kind))
-    return tuple(found_passages)
+    return reading
+
+
+def _with_lists(reading: Reading, form: _Format) -> tuple[Passage, ...]:
+    """The passages of a text with the lists and tables that stand outside of its titles and other passages."""
+    content, stretches = reading.content, reading.passages
+    if form in marks.FORMS:
+        spans = sorted([item[:2] for item in reading.headings] + [(item.start, item.end) for item in stretches])
+        rows = marks.read_marks(content, form, passed=np.array(spans, np.int64).reshape(-1, 2))
+        stretches = [*stretches, *_Passages(rows)]
+    return tuple(sorted(stretches, key=lambda passage: (passage.start, -passage.end, passage.kind)))
 
 
 _MARKS = {**_OWN_MARKS, **passages.MARKS}
@@ -455,12 +461,6 @@ _MARKS = {**_OWN_MARKS, **passages.MARKS}
 # The marks of each format. The text has a newline in front, so that each mark begins with one.
 
 
-def _run(name: bytes, line: bytes) -> bytes:
-    """Lines of one form below each other, as one mark."""
-    return rb"\n(?P<%b>%b(?:\n%b)*+)" % (name, line, line)
-
-
-_ROWS = _run(b"rows", rb"[ \t]*+\|[^\n]*+")
 _RULE = rb"\n(?P<rule>(?P<sign>[=\-~^\"'`#*+:.<>_])(?P=sign){2,}+[ \t]*+\r?(?=\n|\Z))"
 _WIKI = rb"\n(?P<wiki>={2,6}+[ \t]*+[^=\n]{1,200}={2,6}+[ \t]*+\r?(?=\n|\Z))"
 _ENVIRONMENTS = (
@@ -472,20 +472,16 @@ _CAPITALS = (  # with something below that is indented
 _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
     "rst": (
         rb"\n[ \t]*+(?P<directive>\.\.[ \t]+(?P<named>[\w:-]*+)[^\n]*+)", _RULE,
-        rb"\n[ \t]*+(?P<item>(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)]|\#\.)[ \t]+(?=\S))",
-        _run(b"rows", rb"[ \t]*+[|+](?=[-=| ])[^\n]*+"),
         rb"\n(?P<simple>[ \t]*+={2,}+(?:[ ]++={2,}+)++[ \t]*+\r?(?=\n|\Z))",
         rb"\n(?P<literal>[^\n]*+(?:(?<=::)|(?<=::\r))(?=\n[ \t]*+\r?\n[ \t]))",
     ),
     "asciidoc": (
         rb"\n(?P<title>(?P<signs>={1,6}|\#{1,6})[ \t]+\S[^\n]*+)",
         rb"\n(?P<block>-{3,}+|={3,}+|~{3,}+|\^{3,}+|`{3,}+|\.{4,}+|\+{4,}+|_{4,}+|\*{4,}+|\|===)[ \t]*\r?(?=\n|\Z)",
-        rb"\n[ \t]*+(?P<item>(?:[-*.]{1,5}|\d{1,9}[.])[ \t]+(?=\S))",
     ),
     "org": (
         rb"\n(?P<title>(?P<signs>\*{1,12})[ \t]+\S[^\n]*+)",
-        rb"\n[ \t]*+(?P<begin>\#\+(?:begin|BEGIN)_(?P<what>\w+))", _ROWS,
-        rb"\n(?P<item>[ \t]*+(?:[-+]|\d{1,9}[.)])[ \t]+(?=\S)|[ \t]++\*[ \t]+(?=\S))",
+        rb"\n[ \t]*+(?P<begin>\#\+(?:begin|BEGIN)_(?P<what>\w+))",
     ),
     "latex": (
         rb"(?P<command>\\(?P<word>part|chapter|(?:sub){0,2}section|(?:sub)?paragraph)\*?[ \t]*(?:\[[^\]\n]*\])?\{)",
@@ -493,7 +489,7 @@ _PATTERNS: dict[_Format, tuple[bytes, ...]] = {
         rb"(?P<remark>(?<!\\)%[^\n]*+)",
     ),
     "man": (_CAPITALS, rb"\n(?P<inset>[ ]{3}(?=[A-Z])\w[^\n]{0,60}\r?(?=\n[ ]{7,}\S))"),
-    "wiki": (_WIKI, rb"\n(?P<item>[*#:;]{1,6}+[ \t]*(?=\S))", rb"\n(?P<braces>\{\|)"),
+    "wiki": (_WIKI, rb"\n(?P<braces>\{\|)"),
     "html": (),
     "text": (),
 }  # fmt: skip
@@ -525,16 +521,6 @@ def _of_lines(marks: Iterable[bytes]) -> re.Pattern[bytes]:
     marks = list(marks)
     prefix = next(start for start in (rb"\n\.[ \t]*", rb"\n") if all(mark.startswith(start) for mark in marks))
     return re.compile(prefix + rb"(?:" + b"|".join(mark.removeprefix(prefix) for mark in marks) + rb")")
-
-
-@lru_cache(maxsize=16)
-def _items(form: _Format) -> re.Pattern[bytes]:
-    """An item of a format with what belongs to it; nothing in formats without any.
-
-    Every other mark of the format begins with other signs, so none is skipped.
-    """
-    item = next((mark for mark in _PATTERNS[form] if b"(?P<item>" in mark), rb"(?!)")
-    return re.compile(item + passages.REST)
 
 
 # ---- messages: Is a text a mailbox, or a chat?

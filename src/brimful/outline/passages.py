@@ -1,4 +1,4 @@
-"""Which lists, tables, quotations and code blocks does a text have? The handlers of their marks.
+"""Which quotations, code blocks and marked lists and tables does a text have? The handlers of their marks.
 
 Every handler gets the mark that `markup` matched and returns where to go on.
 """
@@ -11,13 +11,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from brimful.outline.cuts import BLANKS
-
 _PassageKind = Literal["list", "table", "quotation", "code", "front matter"]
 
 LONGEST_TITLE = 300
 _LEAD_BYTES = 400
-_NEAR = 2_000  # bytes of blanks within a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +53,9 @@ class Reading:
 
     content: bytes
     text: bytes
-    items_below: re.Pattern[bytes]  # an item with what belongs to it, where it stands right below another
     headings: list[Title] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     ranks: dict[tuple[bytes, bool], int] = field(default_factory=dict)  # of underlines in reStructuredText
-    items: dict[int, list[int]] = field(default_factory=dict)  # of the lists among the passages
-    ends: dict[int, int] = field(default_factory=dict)  # of the lists among the passages
-    last_list: int = -1  # its place among the passages
     opened: list[tuple[bytes, int]] = field(default_factory=list)  # elements of HTML
 
 
@@ -115,41 +108,9 @@ def _end_of(close: re.Pattern[bytes], reading: Reading, mark: re.Match[bytes]) -
     return closed.end() if closed is not None else len(reading.text)
 
 
-def _goes_on(reading: Reading, start: int) -> bool:
-    """Is there nothing but blanks between the last list and this byte?"""
-    if reading.last_list < 0:
-        return False
-    end = reading.ends[reading.last_list]
-    return end <= start <= end + _NEAR and not reading.content[end:start].strip()
-
-
 def _on_comment(reading: Reading, mark: re.Match[bytes]) -> int:
     close = reading.text.find(b"-->", mark.end())
     return close + 3 if close >= 0 else len(reading.text)
-
-
-_NEWLINE = re.compile(rb"\n")
-
-
-def _on_rows(reading: Reading, mark: re.Match[bytes]) -> int:
-    """Lines that begin with a bar; a line of dashes below the first makes that one the header."""
-    start, end = mark.start(), mark.end() - 1
-    lines = [place.start() for place in _NEWLINE.finditer(reading.text, start, mark.end())]
-    if len(lines) < 2:
-        return mark.end()
-    rules = [number for number, line in enumerate(lines[:40]) if _TABLE_RULE.match(reading.text, line + 1)]
-    lead = None
-    if rules and rules[0] in (0, 1):
-        first = 1 if rules[0] == 0 else 0
-        stop = next((number for number in rules if number > first), None)
-        if stop is not None:
-            lead = (lines[first], trimmed(reading.content, lines[first], lines[stop] - 1))
-    parts = tuple(line for line in lines if not _TABLE_RULE.match(reading.text, line + 1))
-    parts = tuple(line for line in parts if lead is None or line >= lead[1])
-    return _add_passage(reading, start, end, "table", lead, parts)
-
-
-_TABLE_RULE = re.compile(rb"[ \t]*[|+][ \t:|+=-]*[-=][ \t:|+=-]*\r?(?=\n|\Z)")
 
 
 def _on_simple(reading: Reading, mark: re.Match[bytes]) -> int:
@@ -251,6 +212,16 @@ def _on_environment(reading: Reading, mark: re.Match[bytes]) -> int:
     return _add_passage(reading, start, end - 1, kind)
 
 
+_LEAD = re.compile(rb"(?:\A|(?<=\n))[ \t]*+(\S[^\n]*:)[ \t\r]*\n(?:[ \t\r]*\n)?\Z")
+
+
+def _lead(content: bytes, start: int) -> tuple[int, int] | None:
+    """The line above a list that ends with a colon."""
+    begin = max(start - _LEAD_BYTES, 0)
+    above = _LEAD.search(content[begin:start])
+    return (begin + above.start(1), begin + above.end(1)) if above is not None else None
+
+
 def _on_braces(reading: Reading, mark: re.Match[bytes]) -> int:
     close = reading.text.find(b"\n|}", mark.end())
     return _add_passage(reading, mark.start(), (close + 3 if close >= 0 else len(reading.text)) - 1, "table")
@@ -283,69 +254,9 @@ def _on_element(reading: Reading, mark: re.Match[bytes]) -> int:
 _DEEPEST = 64  # elements that are looked through for the one that is closed
 
 
-# Lists.
-
-REST = (
-    rb"[^\n]*+(?:\n(?![ \t]*+\r?(?:\n|\Z))(?![ ]{0,3}(?:\#{1,6}[ \t]|={3,}|-{3,}|\.\.[ \t]))(?![ \t]*+(?:`{3}|~{3}))"
-    rb"(?![ \t]*+(?:[-*+]|\xe2\x80\xa2|\d{1,9}[.)])[ \t])[^\n]*+"
-    rb"|(?:\n[ \t]*+\r?(?=\n))++\n[ \t]{2,}+(?!(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3})[^\n]*+)*+"
-)
-"""The body of an item, after its sign."""
-_REST = re.compile(REST)
-
-
-def _on_item(reading: Reading, mark: re.Match[bytes]) -> int:
-    """An item with what belongs to it; items that follow each other are one list."""
-    start = mark.start()
-    body = _REST.match(reading.text, mark.end())
-    end = body.end() if body is not None else mark.end()
-    content, last = reading.content, start
-    following = []
-    # Where blanks end an item, their number decides whether the list goes on.
-    while content[end - 2] not in BLANKS and (below := reading.items_below.match(reading.text, end)) is not None:
-        following.append(end)
-        last, end = end, below.end()
-    stop = last + len(content[last : end - 1].rstrip())
-    if _goes_on(reading, start):
-        reading.ends[reading.last_list] = max(stop, reading.ends[reading.last_list])
-        reading.items[reading.last_list] += [start, *following]
-        return end
-    if stop > start:
-        reading.last_list = len(reading.passages)
-        reading.items[reading.last_list], reading.ends[reading.last_list] = [start, *following], stop
-        reading.passages.append(Passage(start, stop, "list", _lead(content, start)))
-    return end
-
-
-_LETTER = re.compile(rb"[A-Za-z0-9\x80-\xff]")
-
-
-def _lead(content: bytes, start: int) -> tuple[int, int] | None:
-    """The paragraph right above a list, or one blank line above it if it ends with a colon."""
-    begin = max(start - _LEAD_BYTES - 8, 0)
-    above = content[begin:start]
-    words = above.rstrip()
-    if not words or above[len(words) :].count(b"\n") > 2:
-        return None
-    if above[len(words) :].count(b"\n") == 2 and not words.endswith((b":", b"\xef\xbc\x9a")):
-        return None
-    first = max(words.rfind(b"\n\n"), words.rfind(b"\n\r\n"))
-    paragraph = (
-        words[first + 1 :].lstrip() if first >= 0 else words.lstrip() if not begin else words.rpartition(b"\n")[2]
-    )
-    if (
-        not _LETTER.search(paragraph)
-        or paragraph[:1] in b"#|>"
-        or re.match(rb"[-=~*+]{3,}\Z|`{3}|~{3}", paragraph.rpartition(b"\n")[2])
-    ):
-        return None
-    end = begin + len(words)
-    return end - len(paragraph), end
-
-
 MARKS: dict[str, Callable[[Reading, re.Match[bytes]], int]] = {
-    "comment": _on_comment, "rows": _on_rows, "simple": _on_simple, "directive": _on_directive,
+    "comment": _on_comment, "simple": _on_simple, "directive": _on_directive,
     "literal": _on_literal, "begin": _on_begin, "environment": _on_environment,
-    "braces": _on_braces, "element": _on_element, "item": _on_item,
+    "braces": _on_braces, "element": _on_element,
 }  # fmt: skip
 """The handler of each mark, by the name of its group."""

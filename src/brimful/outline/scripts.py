@@ -40,6 +40,7 @@ _KINDS = {
 }  # fmt: skip
 _REACH = 4_000
 _BLANKS = re.compile(rb"\s*+")
+_PLAIN_VALUE = re.compile(rb"[ \t]*+=(?![=>])\s*+")
 _TYPE_SIGN = re.compile(rb"[({\[;\n,)}]|=>|=")
 
 
@@ -130,16 +131,15 @@ def _variable(source: Source, head: re.Match[bytes], start: int) -> Found | None
     """A variable that holds a function, or a constant of the module that is exported or written in capitals."""
     code, pairs = source.code, source.pairs
     name, after = head["variable"].decode(errors="replace"), head.end("variable") - 1
-    value = _value_start(code, pairs, after)
+    plain = _PLAIN_VALUE.match(code, after)
+    value = plain.end() if plain is not None else _value_start(code, pairs, after)
     if value is None:
         return None
     function = _FUNCTION.match(code, value)
-    function_found = _function(source, start, name, function) if function is not None else None
-    if function_found is not None:
-        return function_found
-    if b"const" not in head["head"].split() or (start and code[start - 1] != 10):
-        return None
-    if not code.startswith(b"export", start) and not (name.isupper() and len(name) > 1):
+    if function is not None and (definition := _function(source, start, name, function)) is not None:
+        return definition
+    is_named = code.startswith(b"export", start) or (name.isupper() and len(name) > 1)
+    if not is_named or (start and code[start - 1] != 10) or b"const" not in head["head"].split():
         return None
     return Found(start, name, "constant", after, _value_end(code, pairs, value))
 
