@@ -8,10 +8,10 @@ import brimful
 from brimful.assembly.formats.form import read_name
 from brimful.assembly.outline_map import MapEntry, draw, entries_of
 from brimful.outline.structures import structure
-from brimful.text.tokens import ApproximateCounter, counting
+from brimful.text.tokens import APPROXIMATE, counting
 from brimful.text.vocabularies import tokens_for
 
-COUNTERS = [tokens_for("gpt-4o"), tokens_for("claude-sonnet-4-5"), tokens_for("gemma-3"), ApproximateCounter()]
+COUNTERS = [tokens_for("gpt-4o"), tokens_for("claude-sonnet-4-5"), tokens_for("gemma-3"), APPROXIMATE]
 _names = st.text(st.sampled_from("abz_ (),.\n#=0é…漢"), min_size=1, max_size=12)
 
 

@@ -1,13 +1,11 @@
 """Stems, and the little words of each language."""
 
-import sys
-
 import pytest
 import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.errors import ChoiceError, MissingPartError
+from brimful.errors import ChoiceError
 from brimful.text.stems import LANGUAGES, NO_LANGUAGE, SNOWBALL, STOP_WORDS, stems_of
 from brimful.text.terms import terms_of
 
@@ -64,11 +62,3 @@ def test_an_unknown_language_is_refused() -> None:
     """The message lists the languages."""
     with pytest.raises(ChoiceError, match=r"unknown language 'english'.*choices: da, de, en"):
         stems_of([b"a"], "english")
-
-
-def test_a_missing_stemmer_is_an_error_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without PyStemmer nothing is stemmed silently by halves."""
-    monkeypatch.setitem(sys.modules, "Stemmer", None)
-    with pytest.raises(MissingPartError, match="install 'PyStemmer'"):
-        stems_of([b"words"], "en")
-    assert stems_of([b"words"], "none") == [b"words"]

@@ -7,16 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brimful.errors import BudgetError, DocumentError, MissingPartError, SettingError, SpanError
+from brimful.errors import BudgetError, DocumentError, SettingError, SpanError
 from brimful.text import bpe
 from brimful.text.tokens import (
-    ApproximateCounter,
+    APPROXIMATE,
     BpeCounter,
     EstimatedCounter,
     TokenCounter,
     counting,
     in_row,
-    measures_of,
 )
 from brimful.text.vocabularies import VOCABULARIES, tokens_for
 
@@ -41,7 +40,6 @@ def check_sum(counter: TokenCounter, texts: tuple[str, str, str]) -> None:
     """Measures add up to the count of the joined text, in any grouping, and nothing adds nothing."""
     first, second, third = texts
     a, b, c = (counter.measure(text) for text in texts)
-    assert [measure.tokens for measure in measures_of(counter, texts)] == [counter.count(text) for text in texts]
     for row in ((texts[0], b, texts[2]), (a, texts[1], c), texts):
         assert in_row(counter, row).tokens == counter.count("".join(texts))
     assert a.tokens == counter.count(first)
@@ -149,7 +147,7 @@ def test_fit_walks_past_a_dip() -> None:
 
 def test_the_cfs_approximation() -> None:
     """CFS §4: bytes divided by four, rounded up, with the marker counted as well."""
-    counter = ApproximateCounter()
+    counter = APPROXIMATE
     assert [counter.count(text) for text in ("", "a", "abcd", "abcde", "é" * 4)] == [0, 1, 1, 2, 2]
     assert counter.truncate("word " * 10, 5) == "word word word wo..."
     assert not counter.exact
@@ -228,25 +226,6 @@ def test_an_estimate_is_the_largest_share_rounded_up() -> None:
     assert EstimatedCounter("mine", {base: 100}).count("one two three") == 3
 
 
-def test_a_missing_vocabulary_names_the_remedy() -> None:
-    """A vocabulary that the installed package lacks is an error with a command, never a guess."""
-    with pytest.raises(MissingPartError, match=r"install.* 'splintr-rs"):
-        BpeCounter("no-such-vocabulary").count("x")
-
-
-def test_a_missing_package_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without splintr an exact count is refused, with the command that installs it."""
-    import sys
-
-    from brimful.text import bpe
-
-    monkeypatch.setitem(sys.modules, "splintr", None)
-    bpe.tokenizer_of.cache_clear()  # as in a process that has loaded none yet
-    bpe.table_of.cache_clear()
-    with pytest.raises(MissingPartError, match=r"install.* 'splintr-rs"):
-        BpeCounter("o200k_base").count("x")
-
-
 def test_eight_threads_count_the_same() -> None:
     """A counter shared by threads, loaded by whichever comes first, gives every thread the same counts."""
     counter = BpeCounter("mistral_v1")
@@ -257,10 +236,11 @@ def test_eight_threads_count_the_same() -> None:
     assert counted[0] == [tokens_for("mistral_v1").count(text) for text in texts]
 
 
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remembered counts are forgotten when there are too many, and long texts are never remembered."""
-    monkeypatch.setattr(bpe, "_REMEMBERED", 10)
+def test_memory_is_bounded() -> None:
+    """Counts of short texts are remembered up to a number, and long texts never are."""
     counter = BpeCounter("mistral_v1")
-    counter.count(" ".join(f"word{number}" for number in range(100)) + " " + "x" * 1_000)
-    assert len(counter._memory) <= 10
-    assert max(map(len, counter._memory)) < 1_000
+    counter.count(" ".join(f"word{number}" for number in range(bpe._REMEMBERED + 9)) + " " + "x" * 1_000)
+    assert counter._remembered.cache_info().currsize == bpe._REMEMBERED
+    counter._remembered.cache_clear()
+    counter.count("one " + "x" * 1_000)
+    assert counter._remembered.cache_info().currsize == 0

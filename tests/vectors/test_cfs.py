@@ -8,7 +8,7 @@ import brimful
 from brimful import Budget, Window
 from brimful.assembly.context import verify_determinism
 from brimful.assembly.select import at_both_ends, groups_of
-from brimful.text.tokens import ApproximateCounter, counting
+from brimful.text.tokens import APPROXIMATE, counting
 
 BUDGET = 150
 
@@ -137,7 +137,7 @@ def test_default_reserves():
 )
 def test_default_tokenizer():
     """Four bytes a token, rounded up; a cut text shows its marker inside the limit (§4)."""
-    counter = ApproximateCounter()
+    counter = APPROXIMATE
     assert [counter.count("x" * n) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
     cut = counter.truncate("a" * 100, 10)
     assert cut == "a" * 37 + "..."

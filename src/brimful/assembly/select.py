@@ -14,7 +14,7 @@ from brimful.assembly.context import Reason
 from brimful.assembly.dedupe import by_order
 from brimful.assembly.formats import Form, Fragment, Showing
 from brimful.settings import PackSettings
-from brimful.text.tokens import Measure, TokenCounter, in_row, measures_of
+from brimful.text.tokens import Measure, TokenCounter, in_row
 from brimful.windows.window import Cluster, Window, touching
 
 # ---- order: how windows compete, and how they are read.
@@ -262,23 +262,12 @@ class Layout:
         remembered = self._costs.blocks
         keys = [(not number, *map(id, block)) for number, block in enumerate(blocks)]
         fresh = [(key, block) for key, block in zip(keys, blocks, strict=True) if key not in remembered]
-        self._measure_texts([window for _, block in fresh for window in block])
         for key, block in fresh:
             pieces: list[Piece] = ["" if key[0] else self._form.block_separator, self._above(block[0].path, block[0])]
             for previous, window in pairwise(block):
                 pieces += [*self._pieces(previous), self._between(previous, window)]
             remembered[key] = block, self._row(*pieces, *self._pieces(block[-1]), self._below(block[-1]))
         return self._total([remembered[key][1] for key in keys])
-
-    def _measure_texts(self, windows: Iterable[Window]) -> None:
-        """Remember the costs of window texts, counting all new ones together."""
-        remembered, new = self._costs.texts, dict[tuple[str, int, int], Window]()
-        for window in windows:
-            key = (window.path, window.start, window.end)
-            if key not in remembered:
-                new[key] = window
-        measures = measures_of(self._counter, [window.text for window in new.values()])
-        remembered.update(zip(new, zip(new.values(), measures, strict=True), strict=True))
 
     def put(self, block: int, slot: int, window: Window | None, *, available: int) -> bool:
         """Put a window into a slot (None clears it) if the whole then fits; else change nothing."""

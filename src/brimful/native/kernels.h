@@ -37,21 +37,6 @@ typedef struct {
     int32_t length, number;
 } string_slot;
 
-/* A vocabulary: token t is bytes[offsets[t]] to bytes[offsets[t + 1] - 1], none is longer than `longest`. `slots` is a
- * table of hashes over the tokens with 1 << bits places; kinds[pages[code >> 7] << 7 | (code & 127)] is what a character
- * is. `shorts` has 1 << 15 places, which are all zeros before the first call. */
-typedef struct {
-    int64_t is_cased;
-    const uint8_t *bytes;
-    const int32_t *offsets;
-    int64_t count, longest;
-    const uint64_t *slots;
-    int64_t bits;
-    const uint16_t *pages;
-    const uint8_t *kinds;
-    uint64_t *shorts;
-} vocabulary;
-
 /* A BERT model: its sizes, the largest number that heads compare, whether the first token's vector is taken, which
  * instructions multiply; and its tensors, in the order of bert.c. */
 typedef struct {
@@ -117,11 +102,6 @@ void mark_alike(const uint64_t *sets, const int64_t *offsets, const uint64_t *si
 int64_t most_alike(const uint64_t *sets, const int64_t *offsets, const uint64_t *signs, int64_t number,
                    int64_t document, const int64_t *others, const int64_t *documents, int64_t count, double share,
                    double *overlap);
-
-/* tokens.c */
-int64_t index_tokens(const uint8_t *bytes, const int32_t *offsets, int64_t count, uint64_t *slots, int64_t bits);
-int64_t count_tokens(const vocabulary *words, const uint8_t *text, int64_t size);
-int64_t find_token(const vocabulary *words, const uint8_t *text, int64_t size);
 
 /* sources.c */
 int64_t mask_source(const uint8_t *text, int64_t size, const uint16_t *readers, const uint8_t *kinds_of,

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import bisect
-import functools
-import struct
 import sys
+import threading
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.rules import VERSIONS
-from brimful.text import token_tables
-
 # ---- characters: What kind of character is this, and how is it written in a term?
 #
 # Every character has one class and one folded form: compatibility and case folding of each alone (`Ｆ` and
-# `F` are `f`, `ß` is `ss`, `ﬁ` is `fi`, `①` and `٣` are `1` and `3`). What they are comes from Python's `unicodedata`,
-# in less than 0.1 s when a process first needs it; the next one reads it from a file (`token_tables`).
+# `F` are `f`, `ß` is `ss`, `ﬁ` is `fi`, `①` and `٣` are `1` and `3`). Python's `unicodedata` is asked about each when a
+# process first meets it.
 
 _SEPARATOR: Final = 0
 LOWER: Final = 1  # also every letter without case
@@ -42,7 +38,6 @@ HASH: Final = 14
 _WORD = (LOWER, UPPER, DIGIT, _UNSPACED, _HANGUL)
 
 _SPECIAL = {".": DOT, ",": COMMA, "-": DASH, "'": APOSTROPHE, "_": UNDERSCORE, "+": PLUS, "#": HASH}
-_LAST_ASCII = 0x7F
 _APOSTROPHES = "\u2019\u02bc\uff07"
 _UNSPACED_BLOCKS = (
     (0x0E00, 0x0EFF),  # Thai, Lao
@@ -63,16 +58,13 @@ _UNSPACED_BLOCKS = (
     (0x1AFF0, 0x1B16F),  # kana
     (0x20000, 0x3FFFF),  # Han
 )
+_FUTURE_HAN = ((0x20000, 0x2F7FF), (0x30000, 0x3FFFF))  # Unicode fills them with Han
 _HANGUL_BLOCKS = ((0x1100, 0x11FF), (0x3130, 0x318F), (0xA960, 0xA97F), (0xAC00, 0xD7FF), (0xFFA0, 0xFFDC))
+_KANA_MARKS = "\uff9e\uff9f"
 _BLOCKS = sorted(
     [(first, last, _UNSPACED) for first, last in _UNSPACED_BLOCKS]
     + [(first, last, _HANGUL) for first, last in _HANGUL_BLOCKS]
 )
-# Whole blocks of letters that fold to themselves: no need to ask about each.
-_UNIFORM = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0x20000, 0x2F7FF), (0x30000, 0x3FFFF))
-_NOTHING_HERE = ((0xD800, 0xF8FF), (0x40000, 0xDFFFF), (0xE1000, sys.maxunicode))  # surrogates, private use
-_FIRST_SYLLABLE = 0xAC00
-_HANGUL_LEADS, _HANGUL_VOWELS, _HANGUL_TAILS = 19, 21, 28
 
 
 def _ascii_class(char: str) -> int:
@@ -85,117 +77,61 @@ ASCII_CLASSES = bytes(_ascii_class(chr(code)) for code in range(128)) + bytes(12
 _ASCII_FOLDED = bytes(range(256)).lower()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tables:
-    """Unicode's properties of every code point, as far as terms need them."""
+class _Characters:
+    """What is known of the characters met so far, by code point; shared by threads."""
 
-    classes: NDArray[np.uint8]  # by code point
-    shifts: NDArray[np.uint32]  # by code point: how far away is what it is folded to, or the first of several
-    longer: NDArray[np.uint16]  # by code point: row in `tails`, 0 if the folded form is one code point
-    tails: NDArray[np.uint32]  # the further code points of a folded form, filled up with 0
-    followers: NDArray[np.bool_]  # by code point: depends on what it follows (marks, seconds of a pair, ignored)
-    pairs: NDArray[np.uint64]  # first << 32 | second, sorted
-    composed: NDArray[np.uint32]  # what each pair becomes
+    def __init__(self) -> None:
+        size = sys.maxunicode + 1
+        self.classes = np.zeros(size, np.uint8)
+        self.folded = np.zeros(size, np.uint32)  # what it is folded to, or the first of several
+        self.longer = np.zeros(size, np.uint16)  # row in `tails`, 0 if the folded form is one code point
+        self.follows = np.zeros(size, np.bool_)  # whether it may depend on what it follows (marks, ignored)
+        self.tails: list[str] = [""]  # the further characters of folded forms
+        self._is_known = np.zeros(size, np.bool_)
+        self._lock = threading.Lock()
 
-
-class _Properties(NamedTuple):
-    """The properties of `Tables` run-length encoded, for a file."""
-
-    ends: NDArray[np.uint32]  # of runs of code points of one class
-    kinds: NDArray[np.uint8]  # the class of each
-    folded: NDArray[np.uint32]  # the code points that have another form
-    forms: NDArray[np.uint32]  # and the first code point of it
-    long: NDArray[np.uint32]  # the code points whose form has several
-    tails: NDArray[np.uint32]  # their further ones, as many for each
-    pairs: NDArray[np.uint64]
-    composed: NDArray[np.uint32]
-
-
-_MAGIC, _TYPES = b"BCT1", ("<u4", "u1", "<u4", "<u4", "<u4", "<u4", "<u8", "<u4")
-
-
-@functools.cache
-def _tables_of_unicode() -> Tables:
-    """The tables, made once for a process, of what was found out once for this Unicode."""
-    place = token_tables.folder()
-    if place is None:
-        return _expand_properties(_read_properties())
-    path = place / f"characters-{VERSIONS['terms']}-{unicodedata.unidata_version}.table"
-    try:
-        return _expand_properties(_Properties(*token_tables.read_arrays(path, _TYPES, magic=_MAGIC)))
-    except (OSError, ValueError, IndexError, struct.error):
-        properties = _read_properties()
-        token_tables.write_arrays(path, properties, _TYPES, magic=_MAGIC)
-        return _expand_properties(properties)
+    def meet(self, codes: NDArray[np.uint32]) -> None:
+        """Look up those of the code points that are new."""
+        fresh = codes[~self._is_known[codes]]
+        if not len(fresh):
+            return
+        with self._lock:
+            for code in np.unique(fresh).tolist():
+                char = chr(code)
+                kind, form = _kind_and_form(char)
+                self.classes[code], self.folded[code] = kind, ord(form[0])
+                self.follows[code] = kind in (MARK, _IGNORED) or _may_join(char)
+                if len(form) > 1:
+                    self.longer[code] = len(self.tails)
+                    self.tails.append(form[1:])
+                self._is_known[code] = True
 
 
-def _expand_properties(properties: _Properties) -> Tables:
-    """Expand run-length encoded properties into tables by code point."""
-    size = sys.maxunicode + 1
-    ends = properties.ends.astype(np.int64)
-    classes = np.repeat(properties.kinds, ends - np.append(0, ends[:-1]))
-    shifts, longer = np.zeros(size, np.uint32), np.zeros(size, np.uint16)
-    shifts[properties.folded] = properties.forms - properties.folded
-    longer[properties.long] = np.arange(1, len(properties.long) + 1)
-    followers = (classes == MARK) | (classes == _IGNORED)
-    followers[(properties.pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)] = True
-    tails = properties.tails.reshape(len(properties.long) + 1, -1)
-    if len(classes) != size or len(properties.pairs) != len(properties.composed):
-        raise ValueError("every code point needs a class, and every pair what it becomes")
-    return Tables(classes, shifts, longer, tails, followers, properties.pairs, properties.composed)
+_CHARACTERS = _Characters()
 
 
-def _read_properties() -> _Properties:
-    """Read the properties of every code point from `unicodedata`."""
-    size = sys.maxunicode + 1
-    classes = np.zeros(size, np.uint8)
-    folds = np.arange(size, dtype=np.uint32)
-    longer: list[int] = []
-    tails: list[str] = [""]
-    for first, last in _UNIFORM:
-        classes[first : last + 1] = _script(first)
-    script = np.zeros(size, np.uint8)
-    for first, last, kind in _BLOCKS:
-        script[first : last + 1] = kind
-    letters: list[int] = []  # without case, folded to themselves: most there are
-    category, is_normalized = unicodedata.category, unicodedata.is_normalized
-    for code in _codes_to_ask():
-        char = chr(code)
-        what = category(char)
-        if what[0] not in "LMN" and what != "Cf" and code > _LAST_ASCII and char not in _APOSTROPHES:
-            continue
-        if what == "Lo" and is_normalized("NFKC", char) and char.casefold() == char:
-            letters.append(code)
-            continue
-        kind, form = _kind_and_form(char)
-        if kind:
-            classes[code] = kind
-            folds[code] = ord(form[0])
-        if len(form) > 1:
-            longer.append(code)
-            tails.append(form[1:])
-    classes[letters] = np.where(script[letters], script[letters], LOWER)
-    pairs = dict(sorted(_compositions()))
-    width = max(len(tail) for tail in tails)
-    ends = np.append(np.flatnonzero(np.diff(classes)) + 1, size)
-    folded = np.flatnonzero(folds != np.arange(size))
-    return _Properties(
-        ends.astype(np.uint32),
-        classes[ends - 1],
-        folded.astype(np.uint32),
-        folds[folded],
-        np.array(longer, np.uint32),
-        np.array([[*map(ord, tail), *[0] * (width - len(tail))] for tail in tails], np.uint32).reshape(-1),
-        np.fromiter(pairs.keys(), np.uint64, len(pairs)),
-        np.fromiter(pairs.values(), np.uint32, len(pairs)),
-    )
+def _may_join(char: str) -> bool:
+    """Whether a character may become one with that before it: marks, vowels and tails of Hangul, marks of kana."""
+    return unicodedata.category(char)[0] == "M" or "\u1161" <= char <= "\u11ff" or char in _KANA_MARKS
 
 
-def _codes_to_ask() -> Iterator[int]:
-    code = 0
-    for first, last in sorted(_UNIFORM + _NOTHING_HERE):
-        yield from range(code, first)
-        code = last + 1
+@lru_cache(maxsize=65_536)
+def _composed(first: int, second: int) -> int:
+    """The one character that two neighbours are (Unicode's NFC, and halfwidth kana); 0 where they are two.
+
+    >>> chr(_composed(ord("e"), 0x301)), chr(_composed(0x1100, 0x1161)), _composed(ord("e"), ord("f"))
+    ('é', '가', 0)
+    """
+    pair = chr(first) + chr(second)
+    if pair == "i\u0307":
+        return first  # not i with a dot above, which nobody types
+    is_kana = "\uff66" <= pair[0] <= "\uff9d" and pair[1] in _KANA_MARKS
+    joined = unicodedata.normalize("NFKC" if is_kana else "NFC", pair)
+    if len(joined) > 1:
+        return 0
+    parts = unicodedata.decomposition(joined).split()
+    is_syllable = "\uac00" <= joined <= "\ud7a3"
+    return ord(joined) if is_kana or is_syllable or [int(part, 16) for part in parts] == [first, second] else 0
 
 
 def _kind_and_form(char: str) -> tuple[int, str]:
@@ -225,12 +161,13 @@ def _kind_and_form(char: str) -> tuple[int, str]:
 def _kind(char: str) -> int:
     if char.isascii():
         return ASCII_CLASSES[ord(char)]
-    category = unicodedata.category(char)
+    category, code = unicodedata.category(char), ord(char)
     if category[0] not in "LMN":
         if category == "Cf":
             return _SEPARATOR if char == "\u200b" else _IGNORED  # the zero-width space is there to separate
+        if category == "Cn" and any(first <= code <= last for first, last in _FUTURE_HAN):
+            return _UNSPACED
         return APOSTROPHE if char in _APOSTROPHES else _SEPARATOR
-    code = ord(char)
     if category == "Me" or 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF:
         return _IGNORED  # keycaps and variation selectors
     if category == "Nd":
@@ -244,28 +181,6 @@ def _script(code: int) -> int:
     """_UNSPACED or _HANGUL for the blocks of such scripts, else 0."""
     block = bisect.bisect_right(_BLOCKS, (code, sys.maxunicode + 1, 0)) - 1
     return _BLOCKS[block][2] if block >= 0 and code <= _BLOCKS[block][1] else 0
-
-
-def _compositions() -> Iterator[tuple[int, int]]:
-    """Every pair of code points that composes into one, and that one (Unicode's NFC, and halfwidth kana)."""
-    for code in _codes_to_ask():
-        char = chr(code)
-        parts = unicodedata.decomposition(char).split()
-        if len(parts) == 2 and parts[0][0] != "<" and unicodedata.normalize("NFC", char) == char:
-            yield int(parts[0], 16) << 32 | int(parts[1], 16), code
-    for code in range(0xFF66, 0xFF9E):
-        for mark in (0xFF9E, 0xFF9F):
-            joined = unicodedata.normalize("NFKC", chr(code) + chr(mark))
-            if len(joined) == 1:
-                yield code << 32 | mark, ord(joined)
-    yield ord("i") << 32 | 0x0307, ord("i")
-    for syllable in range(_FIRST_SYLLABLE, _FIRST_SYLLABLE + _HANGUL_LEADS * _HANGUL_VOWELS * _HANGUL_TAILS):
-        untailed, tail = divmod(syllable - _FIRST_SYLLABLE, _HANGUL_TAILS)
-        if tail:
-            yield syllable - tail << 32 | (0x11A7 + tail), syllable
-        else:
-            lead, vowel = divmod(untailed, _HANGUL_VOWELS)
-            yield (0x1100 + lead) << 32 | (0x1161 + vowel), syllable
 
 
 # ---- folding: How is a text written so that equal words are equal bytes?
@@ -309,16 +224,18 @@ def fold(content: bytes) -> Folded:
 
 def _fold_exceptions(raw: NDArray[np.uint8], text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> Folded:
     """Replace every character beyond ASCII, and the ASCII letters that a mark stands on, by their folded forms."""
-    tables = _tables_of_unicode()
     edited = raw >= 0x80
     places = np.flatnonzero(raw >= 0xC0)
     codes = _decode(raw, places)
-    if tables.followers[codes].any():
+    _CHARACTERS.meet(codes)
+    widths, staying = _utf8_widths(codes), np.ones(len(codes), np.bool_)
+    if _CHARACTERS.follows[codes].any():
         places, codes = _with_bases(raw, places, codes)
         edited[places] = True
-    widths = _utf8_widths(codes)
-    staying = _compose(places, widths, codes) if tables.followers[codes].any() else np.ones(len(codes), np.bool_)
-    kinds = _settle_marks(places, widths, tables.classes[codes], staying)
+        widths = _utf8_widths(codes)
+        staying = _compose(places, widths, codes)
+        _CHARACTERS.meet(codes)
+    kinds = _settle_marks(places, widths, _CHARACTERS.classes[codes], staying)
     staying &= kinds != _IGNORED
     forms, form_kinds, form_of = _expand(codes, kinds, staying)
 
@@ -368,7 +285,7 @@ def _with_bases(
     raw: NDArray[np.uint8], places: NDArray[np.int64], codes: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """Add the ASCII characters that a mark follows to the characters that are treated one by one."""
-    neighbours = places[_tables_of_unicode().followers[codes]] - 1
+    neighbours = places[_CHARACTERS.follows[codes]] - 1
     neighbours = neighbours[neighbours >= 0]
     bases = neighbours[raw[neighbours] < 0x80]
     joined = np.concatenate([places, bases])
@@ -381,21 +298,20 @@ def _compose(places: NDArray[np.int64], widths: NDArray[np.int64], codes: NDArra
 
     Each round joins one mark to a letter, so a letter with three marks takes three rounds.
     """
-    tables = _tables_of_unicode()
     staying = np.ones(len(codes), np.bool_)
     touching = np.zeros(len(codes), np.bool_)
     touching[1:] = places[:-1] + widths[:-1] == places[1:]
     predecessor = np.arange(len(codes)) - 1
-    candidates = np.flatnonzero(tables.followers[codes] & touching)
+    candidates = np.flatnonzero(_CHARACTERS.follows[codes] & touching)
     while len(candidates):
-        wanted = codes[predecessor[candidates]].astype(np.uint64) << np.uint64(32) | codes[candidates]
-        rows = np.minimum(np.searchsorted(tables.pairs, wanted), len(tables.pairs) - 1)
-        joins = tables.pairs[rows] == wanted
+        pairs = zip(codes[predecessor[candidates]].tolist(), codes[candidates].tolist(), strict=True)
+        composed = np.array([_composed(first, second) for first, second in pairs], np.uint32)
+        joins = composed > 0
         joins[1:] &= ~(joins[:-1] & (predecessor[candidates[1:]] == candidates[:-1]))
         joined = candidates[joins]
         if not len(joined):
             break
-        codes[predecessor[joined]] = tables.composed[rows[joins]]
+        codes[predecessor[joined]] = composed[joins]
         staying[joined] = False
         # What followed a composed mark now follows its letter.
         following = joined[joined + 1 < len(codes)] + 1
@@ -431,14 +347,15 @@ def _expand(
     codes: NDArray[np.uint32], kinds: NDArray[np.uint8], staying: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.int64]]:
     """The folded code points, their classes, and which character each is from."""
-    tables = _tables_of_unicode()
-    rows = np.where(staying, tables.longer[codes], 0)
+    folded, rows = _CHARACTERS.folded[codes], np.where(staying, _CHARACTERS.longer[codes], 0)
     if not rows.any() and staying.all():
-        return codes + tables.shifts[codes], kinds, np.arange(len(codes))
-    counts = staying + np.count_nonzero(tables.tails, axis=1)[rows]
+        return folded, kinds, np.arange(len(codes))
+    tails = [[*map(ord, tail)] for tail in _CHARACTERS.tails]
+    width = max(map(len, tails), default=0)
+    table = np.array([[*tail, *[0] * (width - len(tail))] for tail in tails], np.uint32)
+    counts = staying + np.count_nonzero(table, axis=1)[rows]
     form_of = np.repeat(np.arange(len(codes)), counts)
     nth = np.arange(len(form_of)) - (np.cumsum(counts) - counts)[form_of]
-    forms = np.where(
-        nth == 0, (codes + tables.shifts[codes])[form_of], tables.tails[rows[form_of], np.maximum(nth - 1, 0)]
-    )
+    forms, is_more = folded[form_of], nth > 0
+    forms[is_more] = table[rows[form_of[is_more]], nth[is_more] - 1]
     return forms, kinds[form_of], form_of

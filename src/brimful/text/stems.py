@@ -14,9 +14,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import chain
-from typing import Any, Final
+from typing import Final, TypeVar
 
-from brimful.errors import MissingPartError, choose, install
+import Stemmer  # type: ignore[import-not-found]  # a compiled module without stubs
+
+from brimful.errors import choose
 
 NO_LANGUAGE: Final = "none"
 SNOWBALL: Final = {
@@ -76,6 +78,7 @@ def telling_words() -> dict[str, tuple[bytes, ...]]:
     }
 
 
+_Word = TypeVar("_Word", str, bytes)
 _own = threading.local()  # a stemmer serves one thread at a time
 _LEAST_LETTERS = 3
 # Letters of Latin, Greek and Cyrillic, and apostrophes between them.
@@ -130,13 +133,7 @@ def _plain(word: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
 
 
-def _stemmer(language: str) -> Callable[[list[Any]], list[Any]]:
-    try:
-        import Stemmer  # type: ignore[import-not-found]  # a compiled module without stubs
-    except ImportError as error:
-        raise MissingPartError(
-            f"stems of language {language!r} are made with PyStemmer; install it: {install(package='PyStemmer')}"
-        ) from error
+def _stemmer(language: str) -> Callable[[list[_Word]], list[_Word]]:
     if not hasattr(_own, language):
         stemmer = Stemmer.Stemmer(SNOWBALL[language])
         stemmer.maxCacheSize = 0  # a look-up takes triple the time of stemming

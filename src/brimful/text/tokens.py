@@ -6,10 +6,10 @@ many tokens, which prefix fits, what does a slice of this document cost, what do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, Self, final, runtime_checkable
+from typing import Protocol, Self, final, runtime_checkable
 
 from brimful.errors import SettingError
 from brimful.text import joints
@@ -17,7 +17,7 @@ from brimful.text.bpe import BpeCounter
 from brimful.text.spans import back_to_code_point
 
 __all__ = [
-    "ApproximateCounter",
+    "APPROXIMATE",
     "BpeCounter",
     "EstimatedCounter",
     "Measure",
@@ -26,7 +26,6 @@ __all__ = [
     "counting",
     "in_row",
     "least_tokens",
-    "measures_of",
 ]
 
 
@@ -48,17 +47,8 @@ def in_row(counter: TokenCounter, pieces: Iterable[Measure | str]) -> Measure:
     >>> in_row(counter, ["Fills the context ", counter.measure("to the brim.")]).tokens
     8
     """
-    if isinstance(counter, BpeCounter | EstimatedCounter):
-        return counter.row(pieces)
-    measures = [counter.measure(piece) if isinstance(piece, str) else piece for piece in pieces if piece != ""]
-    return reduce(add, measures) if measures else counter.measure("")
-
-
-def measures_of(counter: TokenCounter, texts: Sequence[str]) -> Sequence[Measure]:
-    """The cost of each of some texts, counted together where that takes less."""
-    if isinstance(counter, BpeCounter | EstimatedCounter):
-        return counter.measures(texts)
-    return [counter.measure(text) for text in texts]
+    measures = (counter.measure(piece) if isinstance(piece, str) else piece for piece in pieces if piece != "")
+    return reduce(add, measures, counter.measure(""))
 
 
 class PreparedText(Protocol):
@@ -94,39 +84,6 @@ class TokenCounter(Protocol):
 
     def measure(self, text: str) -> Measure:
         """The text's cost in a form that adds up."""
-
-
-@final
-class ApproximateCounter:
-    """Four bytes to a token, as CFS §4 approximates.
-
-    >>> ApproximateCounter().count("abcde")
-    2
-    >>> ApproximateCounter().truncate("one two three four", 3)
-    'one two t...'
-    """
-
-    name = "approximate"
-    exact = False
-
-    def __repr__(self) -> str:
-        return "ApproximateCounter()"
-
-    def count(self, text: str) -> int:
-        """Bytes divided by four, rounded up."""
-        return (len(joints.utf8(text)) + 3) // 4
-
-    def truncate(self, text: str, max_tokens: int, *, marker: str = "...") -> str:
-        """The text if it fits, else its longest prefix that fits with the marker appended."""
-        return joints.truncate(self, text, max_tokens, marker=marker)
-
-    def prepare(self, text: str) -> PreparedText:
-        """The text's bytes."""
-        return _ApproximateText(text)
-
-    def measure(self, text: str) -> Measure:
-        """The text's length in bytes."""
-        return _ApproximateMeasure(len(joints.utf8(text)))
 
 
 @final
@@ -172,21 +129,6 @@ class EstimatedCounter:
         """The measures of every count that the estimate is made of."""
         return _EstimatedMeasure(tuple(counter.measure(text) for counter in self._counters), self._percents)
 
-    def measures(self, texts: Sequence[str]) -> list[Measure]:
-        """The measure of each text, counted together."""
-        columns = [counter.measures(texts) for counter in self._counters]
-        return [_EstimatedMeasure(parts, self._percents) for parts in zip(*columns, strict=True)]
-
-    def row(self, pieces: Iterable[Measure | str]) -> Measure:
-        """The measure of texts one after the other, of every count."""
-        columns: list[list[Any]] = [[] for _ in self._counters]
-        for piece in pieces:
-            parts = piece.parts if isinstance(piece, _EstimatedMeasure) else [piece] * len(columns)
-            for column, part in zip(columns, parts, strict=True):
-                column.append(part)
-        rows = map(BpeCounter.row, self._counters, columns)
-        return _EstimatedMeasure(tuple(rows), self._percents)
-
 
 def counting(name: str, function: Callable[[str], int]) -> TokenCounter:
     """A counter from your own function, for a model whose vocabulary is not here.
@@ -200,7 +142,7 @@ def counting(name: str, function: Callable[[str], int]) -> TokenCounter:
     >>> words.truncate("one two three", 2, marker=" …")
     'one …'
     """
-    return _OwnCounter(name, function)
+    return _FunctionCounter(name, function)
 
 
 def least_tokens(counter: TokenCounter, text: str) -> int:
@@ -217,11 +159,12 @@ def least_tokens(counter: TokenCounter, text: str) -> int:
 
 
 @final
-class _OwnCounter:
-    exact = True
+class _FunctionCounter:
+    """Counts by a function of the text, of which nothing is assumed: a sum counts the joined text."""
 
-    def __init__(self, name: str, function: Callable[[str], int]) -> None:
+    def __init__(self, name: str, function: Callable[[str], int], *, exact: bool = True) -> None:
         self.name = name
+        self.exact = exact
         self._function = function
 
     def __repr__(self) -> str:
@@ -240,27 +183,15 @@ class _OwnCounter:
         return joints.truncate(self, text, max_tokens, marker=marker)
 
     def prepare(self, text: str) -> PreparedText:
-        return _OwnText(self, text)
+        return _FunctionText(self, text)
 
     def measure(self, text: str) -> Measure:
-        return _OwnMeasure(self, text)
+        joints.utf8(text)
+        return _FunctionMeasure(self, text)
 
 
-@final
-class _ApproximateMeasure:
-    __slots__ = ("_bytes",)
-
-    def __init__(self, length_bytes: int) -> None:
-        self._bytes = length_bytes
-
-    @property
-    def tokens(self) -> int:
-        return (self._bytes + 3) // 4
-
-    def __add__(self, following: Self) -> Self:
-        if not isinstance(following, _ApproximateMeasure):
-            return NotImplemented
-        return type(self)(self._bytes + following._bytes)
+APPROXIMATE = _FunctionCounter("approximate", lambda text: (len(joints.utf8(text)) + 3) // 4, exact=False)
+"""Four bytes to a token, rounded up, as CFS §4 approximates."""
 
 
 @final
@@ -282,10 +213,10 @@ class _EstimatedMeasure:
 
 
 @final
-class _OwnMeasure:
+class _FunctionMeasure:
     __slots__ = ("_counter", "_text")
 
-    def __init__(self, counter: _OwnCounter, text: str) -> None:
+    def __init__(self, counter: _FunctionCounter, text: str) -> None:
         self._counter = counter
         self._text = text
 
@@ -294,25 +225,9 @@ class _OwnMeasure:
         return self._counter.count(self._text)
 
     def __add__(self, following: Self) -> Self:
-        if not isinstance(following, _OwnMeasure) or following._counter is not self._counter:
+        if not isinstance(following, _FunctionMeasure) or following._counter is not self._counter:
             return NotImplemented
         return type(self)(self._counter, self._text + following._text)
-
-
-@final
-class _ApproximateText:
-    __slots__ = ("_raw",)
-
-    def __init__(self, text: str) -> None:
-        self._raw = joints.utf8(text)
-
-    def count(self, start: int, end: int) -> int:
-        joints.check_slice(self._raw, start, end)
-        return (end - start + 3) // 4
-
-    def fit(self, start: int, max_tokens: int) -> int:
-        joints.check_slice(self._raw, start, len(self._raw))
-        return back_to_code_point(self._raw, min(start + 4 * max(max_tokens, 0), len(self._raw)))
 
 
 @final
@@ -336,10 +251,10 @@ class _EstimatedText:
 
 
 @final
-class _OwnText:
+class _FunctionText:
     __slots__ = ("_counter", "_raw")
 
-    def __init__(self, counter: _OwnCounter, text: str) -> None:
+    def __init__(self, counter: _FunctionCounter, text: str) -> None:
         self._counter = counter
         self._raw = joints.utf8(text)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from brimful.errors import UnknownModelError, suggest
-from brimful.text.tokens import ApproximateCounter, BpeCounter, EstimatedCounter, TokenCounter
+from brimful.text.tokens import APPROXIMATE, BpeCounter, EstimatedCounter, TokenCounter
 
 # Every exact vocabulary, with the models that count by it. A prefix that ends in "." takes any minor version.
 VOCABULARIES: dict[str, tuple[str, ...]] = {
@@ -108,7 +108,7 @@ _CLAUDE = re.compile(r"claude(?:-(?:opus|sonnet|haiku))?-(\d)(?:[-.](\d{1,2}))?(
 # A vocabulary is loaded at its first count, so holding every counter costs nothing.
 _EXACT = {name: BpeCounter(name) for name in VOCABULARIES}
 _COUNTERS: dict[str, TokenCounter] = {
-    "approximate": ApproximateCounter(),
+    "approximate": APPROXIMATE,
     **_EXACT,
     **{
         name: EstimatedCounter(name, {_EXACT[base]: percent for base, percent in shares.items()})

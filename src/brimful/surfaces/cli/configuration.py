@@ -38,7 +38,7 @@ DEFAULTS: Mapping[str, str | float | None] = {
     "max_memory": None,  # a quarter of the machine
 }
 """Every setting with its default: choices of a question, then of the program."""
-_OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TABLES", "BRIMFUL_TOKEN")
+_OTHER_VARIABLES = ("BRIMFUL_CACHE", "BRIMFUL_CONFIG", "BRIMFUL_TOKEN")
 _PERSONAL = ("densify", "condenser", "embedder", "reranker", "synonyms")
 
 
