@@ -243,4 +243,4 @@ def test_memory_is_bounded() -> None:
     assert counter._remembered.cache_info().currsize == bpe._REMEMBERED
     counter._remembered.cache_clear()
     counter.count("one " + "x" * 1_000)
-    assert counter._remembered.cache_info().currsize == 0
+    assert counter._remembered.cache_info().currsize == 1  # the empty word at its end
