@@ -96,14 +96,10 @@ def test_names_of_about_so_many_letters_are_found(given_pages, prefix, letters, 
             assert name not in names
 
 
-def test_columns_of_other_segments_are_refused():
-    """Columns that are united are those of equally many segments; a page that says more than it has is damaged."""
+def test_a_page_that_says_more_than_it_has_is_refused():
+    """More positions than bytes are damage."""
     page = packed_page(b"\ntea\n", np.array([2]), b"\x05")
     one = kernels.OpenPages([page])
-    with pytest.raises(ValueError, match="segment"):
-        kernels.unite_all([kernels.Columns([np.arange(2)]), kernels.Columns([np.arange(2)] * 2)])
-    with pytest.raises(ValueError, match="segment"):
-        kernels.leave_out(kernels.Columns([np.arange(2)]), [kernels.Columns([np.arange(2)] * 2)])
     with pytest.raises(CorruptError, match="more positions"):
         one.of(b"tea")
 
@@ -202,12 +198,5 @@ def test_offsets_outside_their_columns_are_refused():
 @given(st.lists(st.lists(st.integers(-5, 40), max_size=12).map(sorted), max_size=10))
 def test_ascending_columns_become_one(columns):
     """Few columns or many, empty ones, numbers that several have."""
-    arrays = [np.array(column, np.int64) for column in columns]
-    assert kernels.unite(arrays).tolist() == sorted({number for column in columns for number in column})
-
-
-@given(st.lists(st.lists(st.integers(-(1 << 63), (1 << 63) - 1), max_size=6), max_size=4))
-def test_columns_in_any_order_become_one(columns):
-    """What does not ascend is sorted first."""
     arrays = [np.array(column, np.int64) for column in columns]
     assert kernels.unite(arrays).tolist() == sorted({number for column in columns for number in column})

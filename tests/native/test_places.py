@@ -1,11 +1,11 @@
-"""The kernels that count positions of rows and say where units lie, against NumPy."""
+"""Positions counted by row, and where units lie."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.native.columns import Columns, CountedRows, HeadingTree, UnitGrid
+from brimful.native.columns import Columns, UnitGrid, add_to_rows
 
 COLUMNS = st.lists(st.lists(st.integers(0, 120)).map(lambda found: np.array(sorted(found), np.int64)), max_size=4)
 EDGES = st.lists(st.integers(0, 120), unique=True, max_size=12).map(sorted)
@@ -21,19 +21,9 @@ def test_rows_are_those_of_a_sorted_lookup(columns, data):
     wanted = np.zeros(count, np.int64)
     for column, begin, row in zip(columns, bases, rows, strict=True):
         np.add.at(wanted, row.astype(np.int64)[begin.searchsorted(column, side="right") - 1], weight)
-    counted, given_columns = CountedRows(Columns(bases), Columns(rows), count=count), Columns(columns)
-    counted.add(given_columns, weight=weight)
-    assert counted.counts.tolist() == wanted.tolist()
-    counted.add(given_columns, weight=weight)
-    assert counted.counts.tolist() == (2 * wanted).tolist()
-
-
-def test_headings_that_do_not_fit_are_refused():
-    """No kernel is called with numbers of no heading."""
-    some = np.arange(3)
-    for parents in (some[:2], some - 1):
-        with pytest.raises(ValueError, match="heading"):
-            HeadingTree(some, some, parents, some)
+    counts = np.zeros(count, np.int64)
+    add_to_rows(counts, Columns(columns), Columns(bases), Columns(rows), weight=weight)
+    assert counts.tolist() == wanted.tolist()
 
 
 @st.composite
@@ -80,30 +70,8 @@ def test_units_lie_where_a_sorted_lookup_finds_them(given_all, data):
     assert grid.between(chosen, chosen, reach=reach).tolist() == sorted(around)
 
 
-def test_units_that_are_not_there_are_refused():
-    """Neither a grid of extents with holes nor a unit outside of it reaches the kernel's memory."""
-    starts = [np.array([0, 5, 20], np.uint32)]
+def test_extents_with_holes_are_refused():
+    """The units of extents follow each other."""
     for extents in ([[0, 2], [2, 2]], [[1, 2], [2, 3]], [[0, 1], [2, 3]], [[0, 2], [2, 4]]):
         with pytest.raises(ValueError, match="extents"):
-            UnitGrid([*extents, [9, 30], [0, 0], [7, 8]], starts)
-    with pytest.raises(ValueError, match="extent"):
-        UnitGrid([[0], [3], [9, 30], [0], [7]], starts)
-    grid = UnitGrid([[0, 2], [2, 3], [9, 30], [0, 0], [7, 8]], starts)
-    for unit in (-1, 3):
-        with pytest.raises(ValueError, match="no such units"):
-            grid.placed(np.array([unit]))
-        with pytest.raises(ValueError, match="no such units"):
-            grid.between(np.array([unit]), np.array([unit]), reach=1)
-    with pytest.raises(ValueError, match="reach"):
-        grid.between(np.array([0]), np.array([0, 1]), reach=1)
-
-
-def test_sizes_that_do_not_fit_are_refused():
-    """No kernel is called with extents that its columns do not have."""
-    column, some = Columns([np.arange(3)]), np.arange(3)
-    with pytest.raises(ValueError, match="extent"):
-        CountedRows(column, Columns([some[:2]]), count=3)
-    counted = CountedRows(column, column, count=3)
-    for columns, weight in ((Columns([some, some]), 1), (column, -1)):
-        with pytest.raises(ValueError, match="segment"):
-            counted.add(columns, weight=weight)
+            UnitGrid([*extents, [9, 30], [0, 0], [7, 8]], [np.array([0, 5, 20], np.uint32)])

@@ -1,4 +1,4 @@
-"""Columns of numbers: packed, united, counted in stretches and units (columns.c, skips.c, places.c, units.c)."""
+"""Columns of numbers: packed, united, counted in stretches and units (columns.c, skips.c)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def unpack_numbers(packed: bytes | memoryview, *, sums: bool = False) -> Numbers
 
 
 class Columns:
-    """Columns of places or rows, one for each segment, as a kernel takes them (`struct`).
+    """Columns of places or rows, one for each segment.
 
     `sizes` counts the numbers of each column, `total` the numbers of all. A place on the axis of a segment takes four
     bytes: indexing has no more for it, and merging makes no longer axis.
@@ -63,8 +63,6 @@ class Columns:
         self._columns = [places_of(column) for column in columns]
         self.sizes = [len(column) for column in self._columns]
         self.total = sum(self.sizes)
-        pairs = list(zip(map(pointer, self._columns), self.sizes, strict=True))
-        self.struct = kernels().types.new("column[]", pairs)
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -198,13 +196,7 @@ def unite_all(groups: Sequence[Columns]) -> Columns:
     >>> [column.tolist() for column in unite_all([twos, ones])]
     [[1, 2], [1, 5]]
     """
-    _check_segments(groups)
     return Columns(map(unite, zip(*groups, strict=True)))
-
-
-def _check_segments(groups: Sequence[Columns]) -> None:
-    if any(len(group) != len(groups[0]) for group in groups):
-        raise ValueError("every group needs a column of each segment")
 
 
 def leave_out(columns: Columns, excluded: Sequence[Columns]) -> Columns:
@@ -214,7 +206,6 @@ def leave_out(columns: Columns, excluded: Sequence[Columns]) -> Columns:
     >>> [column.tolist() for column in leave_out(ones, [twos])]
     [[1, 3]]
     """
-    _check_segments([columns, *excluded])
     if not excluded:
         return columns
     parts = zip(columns, *excluded, strict=True)
@@ -253,14 +244,7 @@ class UnitGrid:
         firsts, nexts, ends, shifts, owners = (numbers_of(np.asarray(column)) for column in extents)
         sizes = np.array([len(column) for column in starts], np.int64)
         begins, edges = np.cumsum(sizes) - sizes, np.append(firsts, sizes.sum())
-        if len({len(firsts), len(nexts), len(ends), len(shifts), len(owners)}) > 1:
-            raise ValueError("every extent needs its units, its end, its shift and its row")
-        if (
-            edges[0] != 0
-            or (edges[1:] != nexts).any()
-            or (nexts <= firsts).any()
-            or (np.append(firsts, -1)[firsts.searchsorted(begins)] != begins).any()
-        ):
+        if edges[0] != 0 or (edges[1:] != nexts).any() or (nexts <= firsts).any():
             raise ValueError("extents must follow each other, each with units of one segment")
         self._edges, self._ends, self._shifts, self._starts = edges, ends, shifts, starts
         self.rows, self.begins, self.segments = owners, begins, len(starts)
@@ -284,8 +268,6 @@ class UnitGrid:
 
     def between(self, lows: Numbers, highs: Numbers, *, reach: int) -> Numbers:
         """Ascending units from each low to its high one, and `reach` more on both sides within their extents."""
-        if len(lows) != len(highs) or reach < 0:
-            raise ValueError("every first unit needs a last one, and a reach from 0 on")
         lows = np.maximum(lows - reach, self._edges[self._extents_of(lows)])
         highs = np.minimum(highs + reach + 1, self._edges[self._extents_of(highs) + 1])
         lows = np.maximum(lows, np.append(0, np.maximum.accumulate(highs)[:-1])[: len(lows)])
@@ -293,8 +275,6 @@ class UnitGrid:
         return np.repeat(lows - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
 
     def _extents_of(self, units: Numbers) -> Numbers:
-        if len(units) and not 0 <= int(units.min()) <= int(units.max()) < len(self):
-            raise ValueError("there are no such units")
         return self._edges.searchsorted(units, side="right") - 1
 
     def _starts_of(self, units: Numbers) -> Numbers:
@@ -313,10 +293,6 @@ class HeadingTree:
     """
 
     def __init__(self, starts: Places, ends: Places, parents: Places, bases: Places) -> None:
-        if not (len(starts) == len(ends) == len(parents) > 0 and len(bases)):
-            raise ValueError("every heading needs an end and a parent, and there must be extents")
-        if int(parents.min()) < 0:
-            raise ValueError("a heading must stand under another, or under none: their number")
         self.starts, self.ends, self.parents, self._bases = starts, ends, parents, bases
 
     def headings_at(self, places: Numbers) -> Numbers:
@@ -324,7 +300,7 @@ class HeadingTree:
         last = self.starts.searchsorted(places, side="right") - 1
         return np.where((last >= 0) & (places < self.ends[last]), last, -1)
 
-    def above(self, begins: Numbers, ends: Numbers) -> Numbers:
+    def above(self, begins: Places, ends: Places) -> Numbers:
         """The heading above each stretch; a heading that begins in a stretch counts with its parent."""
         count = len(self.starts)
         base = self._bases[self._bases.searchsorted(begins, side="right") - 1]
@@ -335,26 +311,21 @@ class HeadingTree:
         return np.where(is_own, self.parents[after], nearest)
 
 
-class CountedRows:
-    """Sums of weights by row: each position counts for the row of its extent.
+def add_to_rows(counts: Numbers, positions: Columns, bases: Columns, rows: Columns, *, weight: int) -> None:
+    """Add a weight for every position to the count of the row of its extent.
 
-    Extents begin at `bases`, segment by segment, and belong to `rows`, which are below the number of rows.
+    Extents begin at `bases`, segment by segment, and belong to `rows`.
 
-    >>> counted = CountedRows(Columns([np.array([0, 10])]), Columns([np.array([2, 0])]), count=3)
-    >>> counted.add(Columns([np.array([3, 4, 17])]), weight=5)
-    >>> counted.counts.tolist()
+    >>> counts = np.zeros(3, np.int64)
+    >>> extents = Columns([np.array([0, 10])]), Columns([np.array([2, 0])])
+    >>> add_to_rows(counts, Columns([np.array([3, 4, 17])]), *extents, weight=5)
+    >>> counts.tolist()
     [5, 0, 10]
     """
-
-    def __init__(self, bases: Columns, rows: Columns, *, count: int) -> None:
-        if len(bases) != len(rows) or bases.sizes != rows.sizes:
-            raise ValueError("every segment needs its extents, and every extent its row")
-        self._extents, self.counts = (bases, rows), np.zeros(count, np.int64)
-
-    def add(self, positions: Columns, *, weight: int) -> None:
-        """Add a weight for every position."""
-        bases, rows = self._extents
-        if len(positions) != len(bases) or weight < 0:
-            raise ValueError("every segment needs its positions, and these a weight from 0 on")
-        columns = (bases.struct, rows.struct)
-        library().add_to_rows(positions.struct, len(positions), *columns, weight, pointer(self.counts))
+    for places, begins, owners in zip(positions, bases, rows, strict=True):
+        if len(places) < len(begins):
+            extents = begins.searchsorted(places, side="right") - 1
+            np.add.at(counts, owners[extents[extents >= 0]], weight)
+        else:
+            times = np.diff(places.searchsorted(begins), append=len(places))
+            np.add.at(counts, owners, weight * times)

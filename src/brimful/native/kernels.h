@@ -2,12 +2,6 @@
  * that names, types and order are declared once. Only plain declarations stand here. What a function does stands where it is
  * defined. The caller owns all memory and has checked every size. */
 
-/* Numbers of one segment, ascending: positions of a word, the beginnings of extents or blocks, or rows. */
-typedef struct {
-    const int32_t *values;
-    int64_t size;
-} column;
-
 /* Names as lines that ascend bytewise, with a newline before the first and behind each; how many numbers the column of
  * each has, packed; and the columns, packed. `size`, `counted` and `bytes` are lengths in bytes. */
 typedef struct {
@@ -18,18 +12,6 @@ typedef struct {
     const uint8_t *packed;
     int64_t bytes;
 } page;
-
-/* Words in units: rows of `counts` and `told` are words, columns units. Each unit has a size in bytes, and the end of its run
- * of neighbours (`lasts`); its surroundings reach so many units to both sides within that, and have `unit_bytes` on average.
- * Of each word what it is worth, and what where the question is covered. k1 and b are those of BM25. */
-typedef struct {
-    int64_t words, units;
-    const int64_t *counts, *told, *lasts, *sizes;
-    int64_t reach;
-    double unit_bytes;
-    const double *worths, *covering;
-    double k1, b;
-} weighing;
 
 /* A place in a table of strings: the string itself or a hash of it, its length (0 where the place is free), its number. */
 typedef struct {
@@ -54,13 +36,6 @@ int64_t find_in_pages(const page *pages, int64_t count, const uint8_t *name, int
                       int64_t *counts);
 int64_t unpack_in_pages(const page *pages, int64_t count, const int64_t *before, const int64_t *counts,
                         int32_t *values);
-
-/* question.c */
-void count_inside(const column *positions, int64_t segments, const int64_t *starts, const int64_t *ends,
-                  const int64_t *bounds, int64_t weight, int64_t *counts);
-void add_to_rows(const column *positions, int64_t segments, const column *bases, const column *rows, int64_t weight,
-                 int64_t *counts);
-void weigh_scale(const weighing *asked, int64_t *sums, double *damped, double *covered, double *covers, double *scores);
 
 /* terms.c */
 int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *flags, uint64_t multiplier, string_slot *table,

@@ -1,4 +1,4 @@
-"""A question over a corpus: its documents, its units, what words and other signals are worth (question.c)."""
+"""A question over a corpus: its documents, its units, what words and other signals are worth."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import Numbers, Reals, library, numbers_of, pointer, pointers, struct
-from brimful.native.columns import Columns, CountedRows, HeadingTree, UnitGrid
+from brimful.native import Numbers, Places, Reals, numbers_of, places_of
+from brimful.native.columns import Columns, HeadingTree, UnitGrid, add_to_rows
 
-_SCALES = 2
-"""The unit itself, and its surroundings."""
 _MILLION = 1_000_000
 
 
@@ -26,7 +24,7 @@ class ChosenUnits(NamedTuple):
 
 
 class CorpusPlaces:
-    """Columns of a corpus that questions look at, checked once.
+    """Columns of a corpus that questions look at.
 
     Extents begin at `bases`, segment by segment, and belong to `rows`; blocks begin at `block_starts`, and have the row
     and the first unit that `block_rows` and `block_firsts` say. `records` says of each row whether it is made of
@@ -39,22 +37,13 @@ class CorpusPlaces:
         rows: Columns,
         *,
         block_starts: Columns,
-        block_rows: NDArray[np.int32],
+        block_rows: Places,
         block_firsts: Numbers,
         records: NDArray[np.bool_],
         grid: UnitGrid,
     ) -> None:
         self.documents, self.blocks, self.segments = len(records), len(block_rows), len(bases)
-        if len(rows) != len(bases) or bases.sizes != rows.sizes or len(block_starts) != len(bases):
-            raise ValueError("every segment needs its extents, every extent its row, and every segment its blocks")
-        if len(block_firsts) != self.blocks or block_starts.total != self.blocks or grid.segments != len(bases):
-            raise ValueError("every block needs its row and its first unit")
-        for column in (*rows, block_rows, grid.rows):
-            if len(column) and not 0 <= int(column.min()) <= int(column.max()) < self.documents:
-                raise ValueError(f"there are {self.documents} rows")
         edges = np.append(block_firsts, len(grid))
-        if self.blocks and (edges[0] != 0 or (np.diff(edges) <= 0).any()):
-            raise ValueError("blocks must ascend from the first unit on")
         self.bases, self.rows, self.block_starts, self.grid = bases, rows, block_starts, grid
         self.block_rows, self.block_edges, self.records = block_rows, edges, records
         self.block_numbers = Columns.cut(np.arange(self.blocks, dtype=np.int32), np.array(block_starts.sizes, np.int64))
@@ -71,23 +60,17 @@ class AskedWords:
         self, corpus: CorpusPlaces, words: Sequence[Sequence[tuple[int, Columns]]], called: Sequence[Numbers]
     ) -> None:
         self.corpus, self.groups, self.called = corpus, words, called
-        if len(called) != len(words) or any(
-            len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < corpus.documents for rows in called
-        ):
-            raise ValueError(f"every word needs the documents that it calls, of {corpus.documents}")
-        if any(len(places) != corpus.segments or weight < 0 for groups in words for weight, places in groups):
-            raise ValueError("every segment needs its positions, and these a weight from 0 on")
 
     def __len__(self) -> int:
         return len(self.groups)
 
     def document_counts(self, word: int, *, name: int) -> Numbers:
         """The weight of a word in each document: of its positions, and `name` for each time that the name has it."""
-        counted = CountedRows(self.corpus.bases, self.corpus.rows, count=self.corpus.documents)
+        counts = np.zeros(self.corpus.documents, np.int64)
         for weight, places in self.groups[word]:
-            counted.add(places, weight=weight)
-        np.add.at(counted.counts, self.called[word], name)
-        return counted.counts
+            add_to_rows(counts, places, self.corpus.bases, self.corpus.rows, weight=weight)
+        np.add.at(counts, self.called[word], name)
+        return counts
 
     def choose(
         self,
@@ -128,10 +111,10 @@ class AskedWords:
 
     def _blocks_with(self, word: int) -> NDArray[np.bool_]:
         """Which blocks have a word."""
-        counted = CountedRows(self.corpus.block_starts, self.corpus.block_numbers, count=self.corpus.blocks)
+        counts = np.zeros(self.corpus.blocks, np.int64)
         for _, places in self.groups[word]:
-            counted.add(places, weight=1)
-        return counted.counts > 0
+            add_to_rows(counts, places, self.corpus.block_starts, self.corpus.block_numbers, weight=1)
+        return counts > 0
 
     def _best(self, blocks: Numbers, ranks: Numbers, limit: int) -> Numbers:
         """The best `most` of some blocks; equal ones by path and place."""
@@ -159,21 +142,21 @@ class WordsInUnits:
         deepest: int,
         heading: int,
     ) -> None:
-        if len(trees) != words.corpus.segments or deepest < 1:
-            raise ValueError("every segment needs its headings, or none")
         self._words, self._chosen, self._trees = words, chosen, trees
-        _, self._starts, self._ends, self._rows, _, _, self._lasts = chosen.placed
+        _, self._starts, self._ends, self._rows, _, self._firsts, self._lasts = chosen.placed
         self.counts, self.from_headings = np.zeros((2, len(words), len(chosen.units)), np.int64)
-        stretches = pointers(self._starts, self._ends, np.array(chosen.bounds, np.int64))
-        for counts, groups in zip(self.counts, words.groups, strict=True):
-            for weight, places in groups:
-                library().count_inside(places.struct, len(places), *stretches, weight, pointer(counts))
         for number, (first, last) in enumerate(pairwise(chosen.bounds)):
             tree, part = trees[number], slice(first, last)
-            if tree is not None and first < last:
-                above = _HeadingsAbove(tree, self._starts[part], self._ends[part], deepest=deepest)
+            if first == last:
+                continue
+            starts, ends = places_of(self._starts[part]), places_of(self._ends[part])
+            for counts, groups in zip(self.counts, words.groups, strict=True):
+                for weight, columns in groups:
+                    counts[part] += weight * _times(columns[number], starts, ends)
+            if tree is not None:
+                above = _HeadingsAbove(tree, starts, ends, deepest=deepest)
                 for added, groups in zip(self.from_headings, words.groups, strict=True):
-                    added[part] = heading * above.have([places[number] for _, places in groups])
+                    added[part] = heading * above.have([columns[number] for _, columns in groups])
         self.present = self.counts > 0
 
     def defining(self, wanted: Sequence[bool], anywhere: Sequence[bool]) -> Numbers:
@@ -183,8 +166,6 @@ class WordsInUnits:
         neighbours and ascend in each segment.
         """
         words, columns = self._words, [np.empty((4, 0), np.int64)]
-        if not len(wanted) == len(anywhere) == len(words):
-            raise ValueError("of every word it must be said whether and where it may be defined")
         for word in [word for word in range(len(words)) if wanted[word] and words.groups[word]]:
             places = words.groups[word][0][1]
             for number, (first, last) in enumerate(pairwise(self._chosen.bounds)):
@@ -217,31 +198,18 @@ class WordsInUnits:
         what the unit, its document and its surroundings count; `covering` what words are worth where the
         question is covered. `best` units are picked, and all that are worth as much.
         """
-        words, units = self.counts.shape
-        if not len(worths) == len(reaches) == len(unit_bytes) == _SCALES or min(reaches) < 0:
-            raise ValueError(f"there are {_SCALES} scales, which reach from 0 on")
-        if len(documents) != self._words.corpus.documents:
-            raise ValueError("every document needs its worth")
-        covered, scores = np.zeros(units), np.zeros((_SCALES, units))
-        sums, damped, roots = np.empty(units, np.int64), np.empty(units), np.empty(units)
-        for scale, (worth, reach, size) in enumerate(zip(worths, reaches, unit_bytes, strict=True)):
-            weighing = struct(
-                "weighing",
-                words=words,
-                units=units,
-                counts=self.counts,
-                told=self.from_headings,
-                lasts=self._lasts,
-                sizes=self._ends - self._starts,
-                reach=reach,
-                unit_bytes=size,
-                worths=pointer(np.array(worth, np.float64), least=words),
-                covering=pointer(np.array(covering, np.float64), least=words),
-                k1=saturation,
-                b=length,
-            )
-            covered.fill(0)
-            library().weigh_scale(weighing, *pointers(sums, damped, roots, covered, scores[scale]))
+        numbers, sizes, scores, units = np.arange(len(self._rows)), self._ends - self._starts, [], len(self._rows)
+        for worth, reach, size in zip(worths, reaches, unit_bytes, strict=True):
+            around = (np.maximum(numbers - reach, self._firsts), np.minimum(numbers + reach, self._lasts) + 1)
+            damped = saturation * (1 - length + length * (_summed(sizes, *around) / size))
+            gains, present, covered, whole = np.zeros(units), np.zeros(units), np.zeros(units), 0.0
+            for word, counts in enumerate(self.counts):
+                times = (_summed(counts, *around) + self.from_headings[word]) / 1000.0
+                gains += worth[word] * (times * (saturation + 1) / (times + damped))
+                present += worth[word] * (times > 0)
+                covered += covering[word] * (times > 0)
+                whole += worth[word]
+            scores.append(gains * np.sqrt(present / whole) if whole else gains)
         alone, near = map(_to_one, scores)
         unit_share, document_share, near_share = shares
         is_record = self._words.corpus.records[self._rows]
@@ -252,10 +220,21 @@ class WordsInUnits:
         return ScaledUnits(alone, near, lexical, np.flatnonzero(ranks >= least), float(covered.max(initial=0.0)))
 
 
+def _summed(values: Numbers, firsts: Numbers, ends: Numbers) -> Numbers:
+    """The sums of values over some ranges."""
+    sums = numbers_of(np.append(0, np.cumsum(values)))
+    return sums[ends] - sums[firsts]
+
+
+def _times(places: Places, starts: Places, ends: Places) -> Numbers:
+    """How many positions lie in each stretch."""
+    return numbers_of(places.searchsorted(ends) - places.searchsorted(starts))
+
+
 class _HeadingsAbove:
     """The headings above the units of a segment: neighbouring units mostly have one chain of them."""
 
-    def __init__(self, tree: HeadingTree, begins: Numbers, ends: Numbers, *, deepest: int) -> None:
+    def __init__(self, tree: HeadingTree, begins: Places, ends: Places, *, deepest: int) -> None:
         nearest, self._owners = np.unique(tree.above(begins, ends), return_inverse=True)
         parents, chains = np.append(tree.parents, len(tree.parents)), [nearest]
         for _ in range(deepest - 1):
@@ -264,16 +243,16 @@ class _HeadingsAbove:
         self._chains, heads = numbers.reshape(deepest, -1), heads[heads < len(tree.starts)]
         self._starts, self._ends = tree.starts[heads], tree.ends[heads]
 
-    def have(self, groups: Sequence[NDArray[np.int32]]) -> NDArray[np.bool_]:
+    def have(self, groups: Sequence[Places]) -> NDArray[np.bool_]:
         """Whether each unit is under a heading with any of these positions."""
         marks = np.zeros(len(self._starts) + 1, np.bool_)  # the last is for no heading
         for places in groups:
-            marks[:-1] |= places.searchsorted(self._ends) > places.searchsorted(self._starts)
+            marks[:-1] |= _times(places, self._starts, self._ends) > 0
         chains: NDArray[np.bool_] = np.logical_or.reduce(marks[self._chains], axis=0)
         return chains[self._owners]
 
 
-def _inside(places: NDArray[np.int32], starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
+def _inside(places: Places, starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
     """Positions inside of ascending stretches, and the stretch of each."""
     firsts = places.searchsorted(starts)
     counts = places.searchsorted(ends) - firsts

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers, Places, Postings, sequence
-from brimful.native.columns import Columns, CountedRows, HeadingTree, UnitGrid, leave_out
+from brimful.native.columns import Columns, HeadingTree, UnitGrid, add_to_rows, leave_out
 from brimful.native.question import CorpusPlaces
 from brimful.native.terms import ROOM, join_strings, merge_lines, sort_strings
 from brimful.outline.cuts import merged
@@ -338,7 +338,7 @@ class CorpusColumns:
 
     @cached_property
     def asked_places(self) -> CorpusPlaces:
-        """The places of extents, blocks and units, for the kernels."""
+        """The places of extents, blocks and units."""
         bounds = self.block_firsts.searchsorted([segment.first for segment in self.segments] + [len(self)])
         starts = [
             segment.starts[self.block_firsts[first:last] - segment.first]
@@ -380,13 +380,9 @@ class CorpusColumns:
 
     def document_counts(self, places: Columns) -> Numbers:
         """How many of the positions lie in each document, by row."""
-        counted = self.counted_documents()
-        counted.add(places, weight=1)
-        return counted.counts
-
-    def counted_documents(self) -> CountedRows:
-        """An empty counter of documents, by row."""
-        return CountedRows(*self._extents, count=len(self.documents))
+        counts = np.zeros(len(self.documents), np.int64)
+        add_to_rows(counts, places, *self._extents, weight=1)
+        return counts
 
     @cached_property
     def _extents(self) -> tuple[Columns, Columns]:
