@@ -4,19 +4,28 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 BENCH_VENV := .venv-bench
+DOCS_VENV := .venv-docs
+# The demo needs the package alone; where tests ran, their environment has it.
+DEMO_VENV := $(if $(wildcard $(STAMP)),$(VENV),.venv-demo)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults fuzz fuzz-kernels fuzz-guided wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-scale bench-embed bench-outline bench-densify bench-choices bench-reading eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo docs test test-faults fuzz fuzz-kernels fuzz-guided wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-scale bench-embed bench-outline bench-densify bench-choices bench-reading eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml requirements/test.lock requirements/oracles.lock scripts/make_venv.py
-	@$(PYTHON) scripts/make_venv.py $(VENV) requirements/test.lock
+	@$(PYTHON) scripts/make_venv.py $(VENV) requirements/test.lock requirements/oracles.lock .
 	@touch $(STAMP)
 
-demo: $(STAMP)  ## Set everything up, ask a few notes and this repository, verify a receipt, show the page
-	@$(BIN)/python scripts/demo.py
+demo:  ## Install the package alone, ask a few notes and this repository, verify a receipt, show the page
+	@$(PYTHON) scripts/make_venv.py $(DEMO_VENV) $(if $(wildcard $(STAMP)),requirements/test.lock requirements/oracles.lock,requirements/demo.lock) .
+	@$(DEMO_VENV)/bin/python scripts/demo.py
+
+docs:  ## Build docs/ as a site that works offline, with search, into build/docs (30 packages, 200 MB, a minute)
+	@$(PYTHON) scripts/make_venv.py $(DOCS_VENV) requirements/docs.lock
+	@NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --quiet
+	@echo build/docs/index.html
 
 test: $(STAMP) lint types  ## Set everything up and pass every test (what CI runs); BROWSER=skip installs no browser
 	@$(PYTHON) scripts/make_browser.py
@@ -57,15 +66,15 @@ audit: $(STAMP)  ## Licences of all locked packages, into docs/licences.md; know
 	@$(BIN)/python scripts/audit.py $(if $(ADVISORIES),--advisories $(ADVISORIES))
 
 bench-core: $(STAMP)  ## Inflation and packing against LlamaIndex, LangChain and Haystack (several minutes)
-	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
+	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock requirements/oracles.lock .
 	@$(BENCH_VENV)/bin/python benchmarks/core.py
 
 bench-ingest: $(STAMP)  ## Ingestion and look-ups against FTS5, tantivy and bm25s (several minutes)
-	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
+	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock requirements/oracles.lock .
 	@$(BENCH_VENV)/bin/python benchmarks/ingest.py
 
 bench-query: $(STAMP)  ## Question to context against bm25s, tantivy, LlamaIndex and LangChain (several minutes)
-	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
+	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock requirements/oracles.lock .
 	@$(BENCH_VENV)/bin/python benchmarks/query.py
 
 MEGABYTES ?= 100
@@ -74,7 +83,7 @@ KEEP ?=
 bench-postgres: $(STAMP)  ## PostgreSQL against a file and a tsvector + pgvector hybrid by hand (an hour; MEGABYTES="100 1000"; goes on where it ended with KEEP=folder)
 	@$(BIN)/python benchmarks/postgres.py --megabytes $(MEGABYTES) $(if $(KEEP),--keep $(KEEP))
 
-bench-scale: $(STAMP)  ## Three sizes measured, 1 TB and 100 TB on paper, into docs/scale.md (minutes)
+bench-scale: $(STAMP)  ## Three sizes measured, 1 TB and 100 TB on paper, into docs/internals/scale.md (minutes)
 	@$(BIN)/python benchmarks/scale.py
 
 bench-embed: $(STAMP)  ## The sentence model: tokens a second, time to open (a minute)
@@ -89,7 +98,7 @@ eval-people: $(STAMP)  ## Questions as people ask them and of code, beside BM25 
 	@$(BIN)/python benchmarks/people.py $(PEOPLE)
 
 bench-densify: $(STAMP)  ## Calls of a condensation against LangChain and LlamaIndex, and a real model (minutes)
-	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock
+	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock requirements/oracles.lock .
 	@$(BENCH_VENV)/bin/python benchmarks/densify.py
 
 bench-outline: $(STAMP)  ## The outline's rules against grammars on real sources of 27 languages (fetches them; minutes)
@@ -125,4 +134,4 @@ lock: $(STAMP)  ## Renew the lock files from pyproject.toml
 	@$(BIN)/python scripts/make_lock.py
 
 clean:  ## Remove what the targets made
-	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH_VENV) $(DOCS_VENV) .venv-demo build/docs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

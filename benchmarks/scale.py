@@ -2,7 +2,7 @@
 
 Corpora of three sizes are indexed and asked, each in a process of its own. Lines through the smaller two say how wrong
 such lines are, by the largest; lines through the larger two are extended. Segments are not fitted but simulated, by the
-store's own rules of merging. The tables go to docs/scale.md, the figures to benchmarks/results, named by the commit.
+store's own rules of merging. The tables go to docs/internals/scale.md, the figures to benchmarks/results.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from ingest.texts import lay_out
 from query.questions import questions
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/scale.md"
+PAGE = ROOT / "docs/internals/scale.md"
 MARK = "<!-- What follows until the next mark is written by `make bench-scale`. -->"
 END = "<!-- mark -->"
 os.environ["BRIMFUL_EMBEDDER"] = "none"

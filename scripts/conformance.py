@@ -1,4 +1,4 @@
-"""Write docs/conformance.md from the marks on the tests; a test compares it.
+"""Write docs/internals/conformance.md from the marks on the tests; a test compares it.
 
 A test that holds something the specifications ask for says so: `@pytest.mark.seed(section, asks, where=…, ruling=…)`.
 What differs by a ruling names it, and the reasons stand below the table. What falls short stands here.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "conformance.md"
+PAGE = ROOT / "docs" / "internals" / "conformance.md"
 LEAD = """# Conformance
 
 What the five specifications ask, which module of `src/brimful/` provides it, and which file in `tests/` holds it.

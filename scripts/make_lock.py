@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 
 SETS = {
+    "demo": ["pyproject.toml"],
     "test": ["pyproject.toml", "--extra", "test"],
     "bench": ["pyproject.toml", "--extra", "test", "--extra", "bench"],
     "oracles": ["requirements/oracles.in", "--no-deps"],
     "fuzz": ["requirements/fuzz.in", "--no-deps"],
+    "docs": ["requirements/docs.in"],
 }
 
 

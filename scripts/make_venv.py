@@ -1,4 +1,9 @@
-"""Build a virtual environment from a lock file, or say what is missing and how to get it."""
+"""Build a virtual environment from lock files, or say what is missing and how to get it.
+
+    python scripts/make_venv.py .venv requirements/test.lock requirements/oracles.lock .
+
+A point at the end stands for this package, which is installed from its sources.
+"""
 
 import hashlib
 import subprocess
@@ -13,20 +18,17 @@ VENV_REMEDY = (
 )
 
 
-ORACLES = Path("requirements/oracles.lock")
-
-
-def main(venv: Path, lock: Path) -> int:
-    """Create `venv` if needed and install what `lock` pins, with hashes checked; a second call is free."""
+def main(venv: Path, *wanted: str) -> int:
+    """Create the environment if needed and install what is wanted, with hashes checked; a second call is free."""
     if sys.version_info < OLDEST:
         print(f"Brimful needs Python 3.11 or later, this is {sys.version.split()[0]}: make PYTHON=python3.11 …")
         return 1
     version = ".".join(map(str, sys.version_info[:2]))
-    pinned = lock.read_bytes() + ORACLES.read_bytes() + Path("pyproject.toml").read_bytes()
-    wanted = f"{version} {hashlib.sha256(pinned).hexdigest()}"
+    files = [Path("pyproject.toml" if name == "." else name) for name in wanted]
+    state = f"{version} {hashlib.sha256(b''.join(file.read_bytes() for file in files)).hexdigest()}"
     stamp = venv / ".locked"
-    found = stamp.read_text() if stamp.exists() else ""
-    if found == wanted:
+    installed = stamp.read_text() if stamp.exists() else ""
+    if installed == state:
         return 0
     try:
         import ensurepip  # noqa: F401  (Debian ships venv without it; venv then fails half way)
@@ -34,23 +36,25 @@ def main(venv: Path, lock: Path) -> int:
     except ImportError as error:
         print(VENV_REMEDY.format(reason=error))
         return 1
-    if not found.startswith(f"{version} "):
-        print(f"Building {venv} with Python {version} (about half a minute) …", flush=True)
+    if not installed.startswith(f"{version} "):
+        print(f"Building {venv} with Python {version} …", flush=True)
         venv_module.create(venv, with_pip=True, clear=True)
-    pip = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    for arguments in (
-        # The lock is complete; resolving again would look at newer releases, for `sqlalchemy[asyncio]` for one.
-        ["--require-hashes", "--no-deps", "-r", str(lock)],
-        ["--require-hashes", "--no-deps", "-r", str(ORACLES)],
-        ["--no-deps", "--no-build-isolation", "-e", "."],
-    ):
+    # Errors only: warnings are about places of the machine's own configuration.
+    pip = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
+    has_builder = any("hatchling==" in file.read_text("utf-8") for file in files)
+    for name in wanted:
+        if name == ".":
+            arguments = ["--no-deps", *(["--no-build-isolation"] if has_builder else []), "-e", "."]
+        else:
+            # The lock is complete; resolving again would look at newer releases, for `sqlalchemy[asyncio]` for one.
+            arguments = ["--require-hashes", "--no-deps", "-r", name]
         done = subprocess.run([*pip, *arguments], check=False)
         if done.returncode:
             print(f"pip could not install {' '.join(arguments)}; is the package index reachable?")
             return done.returncode
-    stamp.write_text(wanted)
+    stamp.write_text(state)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))

@@ -1,4 +1,4 @@
-"""docs/scale.md: its tables are what the committed figures give, and its simulation counts what a store does."""
+"""docs/internals/scale.md: its tables are what the committed figures give; its simulation counts what a store does."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def scale():
 
 def test_the_page_says_what_the_figures_give(scale):
     """The figures that the page names by their commit, put through the model again, are the tables on the page."""
-    page = (ROOT / "docs/scale.md").read_text("utf-8")
+    page = (ROOT / "docs/internals/scale.md").read_text("utf-8")
     shown = page.partition(scale.MARK)[2].partition(scale.END)[0].strip()
     commit = re.match(r"At ([0-9a-f]+)\.", shown)[1]
     measured = scale._read(ROOT / f"benchmarks/results/scale-{commit}.json")
@@ -52,7 +52,7 @@ def test_the_simulation_counts_the_segments_of_a_store(scale, tmp_path):
 
 def test_what_was_measured_on_servers_is_what_the_page_says():
     """Times and round trips of the page's newest row are the medians of the committed figures that it names."""
-    page = (ROOT / "docs/scale.md").read_text("utf-8")
+    page = (ROOT / "docs/internals/scale.md").read_text("utf-8")
     row = next(line for line in page.splitlines() if line.endswith("| postgres-1da8dd3 |"))
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     figures = json.loads((ROOT / "benchmarks/results/postgres-1da8dd3.json").read_text("utf-8"))

@@ -13,7 +13,7 @@ LIMIT = 1_024
 PATIENT = Timeouts(idle_seconds=600)
 TEXT = "\n\n".join(
     (Path(__file__).parents[2] / name).read_text("utf-8")
-    for name in ("docs/store.md", "docs/inflate.md", "docs/pack.md")
+    for name in ("docs/internals/store.md", "docs/internals/windows.md", "docs/pack.md")
 )[:16_000]
 SHORT = DensifySettings(target_tokens=48, parallel=1)
 

@@ -21,7 +21,7 @@ PEOPLE = "Ada Grace Linus Margaret Dennis Barbara".split()
 def documents():
     """Prose, notes with dates, code, data and other scripts; the same every time."""
     rnd = random.Random(18)
-    for path in ("store.md", "query.md", "security.md", "terms.md"):
+    for path in ("internals/store.md", "query.md", "security.md", "internals/terms.md"):
         yield Document(f"docs/{path}", (ROOT / "docs" / path).read_text(encoding="utf-8"))
     for path in ("store/merkle.py", "store/format.py", "budget.py", "index/segments.py"):
         yield Document(f"src/{path}", (ROOT / "src/brimful" / path).read_text(encoding="utf-8"))

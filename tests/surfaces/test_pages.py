@@ -59,6 +59,6 @@ def test_every_error_has_its_page(monkeypatch):
 
 
 def test_no_page_points_at_a_section_of_a_specification():
-    """What users read stands by itself; docs/conformance.md says which specification asks for what."""
+    """What users read stands by itself; docs/internals/conformance.md says which specification asks for what."""
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     assert [page.name for page in pages if page.name != "conformance.md" and "§" in page.read_text("utf-8")] == []

@@ -1,4 +1,4 @@
-"""Terms against a slow, obvious reference, and the rules of docs/terms.md one by one."""
+"""Terms against a slow, obvious reference, and the rules of docs/internals/terms.md one by one."""
 
 import itertools
 import random
@@ -325,7 +325,7 @@ def test_a_question_may_hold_half_a_surrogate() -> None:
     ],
 )
 def test_the_rules(text: str, terms: str) -> None:
-    """The examples of docs/terms.md; a star marks a part of the term before it."""
+    """The examples of docs/internals/terms.md; a star marks a part of the term before it."""
     assert found(text) == terms.split()
 
 

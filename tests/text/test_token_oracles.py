@@ -1,7 +1,7 @@
 """Counts agree with implementations and vocabularies that are not ours.
 
 An oracle is a vocabulary from another package, read from its files, with another engine: tiktoken,
-sentencepiece, or the plain merging below. Packages that are not installed are skipped; docs/tokens.md says
+sentencepiece, or the plain merging below. Packages that are not installed are skipped; docs/internals/tokens.md says
 which oracle has been run for which family.
 """
 

@@ -1,4 +1,4 @@
-/* Where do words begin and end? The rules are those of docs/terms.md; brimful.text.terms says what the pieces are.
+/* Where do words begin and end? The rules are those of docs/internals/terms.md; brimful.text.terms says what the pieces are.
  *
  * A text comes folded, with a class for every byte (the classes of brimful.text.characters). Nothing is written to it:
  * whether a sign holds a word together is told by the classes around it. Those have at least eight separators before

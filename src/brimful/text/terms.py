@@ -78,7 +78,7 @@ def clumps_of(padded: bytes, *, multiplier: int | None = None) -> Clumps:
 
 # ---- terms: Which words stand where?
 #
-# A word is a run of letters, marks and digits; `docs/terms.md` has the rules. They are applied to each different clump
+# A word is a run of letters, marks and digits (docs/internals/terms.md). The rules are applied to each different clump
 # of a text, and what they say is carried to its copies: kernels find the clumps, their terms by the class of every
 # character, group them and put every place where it belongs. Three kinds of pieces nest:
 #

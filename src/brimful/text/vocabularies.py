@@ -61,7 +61,7 @@ VOCABULARIES: dict[str, tuple[str, ...]] = {
     "olmo2": ("olmo-2", "olmo2"),
 }
 
-# Estimates, in percent of exact counts; docs/tokens.md has their measurements.
+# Estimates, in percent of exact counts; docs/internals/tokens.md has their measurements.
 _ESTIMATES: dict[str, dict[str, int]] = {
     "claude": {"o200k_base": 200, "cl100k_base": 150},
     "claude-legacy": {"o200k_base": 145, "cl100k_base": 140},

@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "http.md"
 
 def test_every_command_of_the_page_works(client, engine):
     """Each curl is answered with success, in their order, and all addresses of the description are asked."""
-    engine.add_text("tokens.md", (PAGE.parent / "tokens.md").read_text(encoding="utf-8"))
+    engine.add_text("tokens.md", (PAGE.parent / "internals" / "tokens.md").read_text(encoding="utf-8"))
     made = engine.context("tokens", budget=100)
     client.post("/v1/context", json={"question": "tokens", "budget": 100})
     text = PAGE.read_text(encoding="utf-8").replace("$RECEIPT", made.receipt.id)
