@@ -185,11 +185,48 @@ def test_plain_role_and_content_lists_are_chats(wrap: object) -> None:
     assert chat.path == "a.json#0001"
 
 
+@pytest.mark.parametrize("wrap", [lambda chat: chat, lambda chat: {"about": "", "chats": {"list": [chat]}}])
+def test_a_telegram_export_keeps_what_people_wrote(wrap: object) -> None:
+    """Messages of one chat or of all; a link is part of its sentence, and who joined is no message."""
+    messages = [
+        {"type": "service", "action": "join_group_by_link", "text": "", "date_unixtime": "1714557500"},
+        {
+            "type": "message",
+            "from": "Ann",
+            "date_unixtime": "1714557600",
+            "text": ["See ", {"type": "link", "text": "a.b"}],
+        },
+    ]
+    (chat,) = documents("result.json", wrap({"name": "Tea club", "messages": messages}))  # type: ignore[operator]
+    assert chat.content.decode() == "# Tea club\n\nAnn (2024-05-01T10:00:00Z): See a.b\n\n"
+    assert (chat.rule, chat.time) == ("telegram:utf-8", 1714557600)
+
+
+def test_a_day_of_a_slack_channel_is_a_chat() -> None:
+    """Writers have their names where the export has them; a join is left out."""
+    messages = [
+        {"type": "message", "subtype": "channel_join", "user": "U1", "text": "joined", "ts": "1714557590.000100"},
+        {
+            "type": "message",
+            "user": "U1",
+            "text": "Tea?",
+            "ts": "1714557600.0002",
+            "user_profile": {"real_name": "Ann"},
+        },
+        {"type": "message", "user": "U2", "text": "At four.", "ts": "1714557660.000300"},
+    ]
+    (chat,) = documents("general/2024-05-01.json", messages)
+    assert chat.content.decode() == "Ann (2024-05-01T10:00:00Z): Tea?\n\nU2 (2024-05-01T10:01:00Z): At four.\n\n"
+    assert chat.rule == "slack:utf-8"
+
+
 @pytest.mark.parametrize(
     "raw",
     [
         b'[{"role": "admin", "name": "Ann"}]',
         b'[{"role": "user", "content": "Hi"}, {"other": 1}]',
+        b'[{"type": "message", "ts": "1714557600.000200", "text": "Hi"}, {"other": 1}]',
+        b'{"messages": [{"date_unixtime": "1714557600", "text": "Hi"}, 7, {"other": 1}]}',
         b'[{"role": "user", "content": "Hi"}',
         b'{"mapping": 3}',
         b'[{"mapping": {}}, 7]',
@@ -227,7 +264,7 @@ def test_a_current_node_that_is_none_is_looked_for(node: object) -> None:
     assert b"Tea?" in loaded.content
 
 
-@pytest.mark.parametrize("field", ["mapping", "chat_messages", "messages", "role"])
+@pytest.mark.parametrize("field", ["mapping", "chat_messages", "messages", "role", "chats", "ts"])
 @pytest.mark.parametrize("value", [[], {}, [[]], [{}], {"a": []}, {"a": {"message": []}}, int("9" * 400), None, "x"])
 def test_no_shape_of_a_chat_makes_a_loader_raise(field: str, value: object) -> None:
     """Whatever stands in the fields of an export, it is loaded or left out."""

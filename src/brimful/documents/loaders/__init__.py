@@ -63,7 +63,9 @@ _MAILBOXES = ("mbox", "mbx")
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
 _HTML = re.compile(rb"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)
 _JSON = re.compile(rb"[\xef\xbb\xbf \t\r\n]*[\[{]")
-_CHAT = re.compile(rb'"(?:mapping"\s*:\s*\{|chat_messages"\s*:\s*\[|role"\s*:\s*")')
+_CHAT = re.compile(
+    rb'"(?:mapping"\s*:\s*\{|chat_messages"\s*:\s*\[|role"\s*:\s*"|date_unixtime"\s*:\s*"|ts"\s*:\s*"\d{10}\.)'
+)
 _CHAT_SNIFF_BYTES = 65_536
 
 

@@ -1,10 +1,12 @@
 """What do e-mails, mailboxes and chats say, message by message?
 
-Chats are exports of three forms, recognised by their fields, never by their names:
+Chats are exports of five forms, recognised by their fields, never by their names:
 
     chatgpt   [{"title", "mapping": {id: {"message", "parent", "children"}}, "current_node"}, …]
     claude    [{"name", "chat_messages": [{"sender", "text", "created_at"}, …]}, …]
     roles     [{"role", "content"}, …]   or   {"messages": [...]}   or   a list of such objects
+    telegram  {"name", "messages": [{"from", "text", "date_unixtime"}, …]}   or   {"chats": {"list": [...]}}
+    slack     [{"type", "user", "text", "ts"}, …]   a day of a channel
 
 Each conversation is one document, each message one paragraph: `User (2024-05-01T10:00:00Z): text`.
 """
@@ -179,7 +181,11 @@ def conversations(text: str) -> Iterator[_Conversation]:
     if _is_role_message(first):
         yield _Conversation("roles", None, [_role_message(element) for element in (first, *elements)])
         return
-    for element in (first, *elements):
+    if _field(first, "type") == "message" and isinstance(_field(first, "ts"), str):
+        yield _Conversation("slack", None, [m for element in (first, *elements) for m in _slack_message(element)])
+        return
+    listed = _field(_field(first, "chats"), "list")
+    for element in listed if isinstance(listed, list) else (first, *elements):
         yield _conversation(element)
 
 
@@ -231,6 +237,9 @@ def _conversation(element: _Json) -> _Conversation:
     if isinstance(element.get("chat_messages"), list):
         return _Conversation("claude", title, [m for item in element["chat_messages"] for m in _claude_message(item)])
     if isinstance(element.get("messages"), list) and element["messages"]:
+        if isinstance(_field(element["messages"][0], "date_unixtime"), str):
+            messages = [m for item in element["messages"] for m in _telegram_message(item)]
+            return _Conversation("telegram", title, messages)
         return _Conversation("roles", title, [_role_message(item) for item in element["messages"]])
     raise ValueError("not a conversation")
 
@@ -268,6 +277,34 @@ def _claude_message(item: _Json) -> Iterator[ChatMessage]:
         if isinstance(content, str) and content.strip():
             name = _field(attachment, "file_name")
             yield ChatMessage(f"{speaker}, attachment {name if isinstance(name, str) else ''}".rstrip(), content, time)
+
+
+def _telegram_message(item: _Json) -> Iterator[ChatMessage]:
+    """A message of a person; a link or a bold word is a part of its text."""
+    if _field(item, "type") not in ("message", "service"):
+        raise ValueError("not a message")
+    parts = _field(item, "text")
+    parts = parts if isinstance(parts, list) else [parts]
+    text = "".join(part if isinstance(part, str) else _text(_field(part, "text")) for part in parts).strip()
+    if text and _field(item, "type") == "message":
+        yield ChatMessage(_speaker(_field(item, "from")), text, _seconds(_field(item, "date_unixtime")))
+
+
+def _slack_message(item: _Json) -> Iterator[ChatMessage]:
+    """A message under the name of its writer, else the writer's id; joins and the like have a subtype."""
+    if _field(item, "type") != "message":
+        raise ValueError("not a message")
+    text = _text(_field(item, "text"))
+    if text and not _field(item, "subtype"):
+        name = _field(_field(item, "user_profile"), "real_name") or _field(item, "user")
+        yield ChatMessage(_speaker(name), text, _seconds(_field(item, "ts")))
+
+
+def _seconds(digits: _Json) -> int | None:
+    try:
+        return epoch_of(float(digits)) if isinstance(digits, str) else None
+    except ValueError:
+        return None
 
 
 def _is_role_message(item: _Json) -> bool:
