@@ -9,7 +9,7 @@ DOCS_VENV := .venv-docs
 DEMO_VENV := $(if $(wildcard $(STAMP)),$(VENV),.venv-demo)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-faults fuzz fuzz-kernels fuzz-guided wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-scale bench-embed bench-outline bench-densify bench-choices bench-reading eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo docs test test-faults fuzz fuzz-kernels fuzz-guided wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify bench-choices bench-reading eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,7 +62,7 @@ types: $(STAMP)  ## Mypy, strict
 
 ADVISORIES ?=
 
-audit: $(STAMP)  ## Licences of all locked packages, into docs/licences.md; known holes with ADVISORIES=folder or zip of OSV records
+audit: $(STAMP)  ## Licences of all locked packages, into requirements/licences.md; known holes with ADVISORIES=folder or zip of OSV records
 	@$(BIN)/python scripts/audit.py $(if $(ADVISORIES),--advisories $(ADVISORIES))
 
 bench-core: $(STAMP)  ## Inflation and packing against LlamaIndex, LangChain and Haystack (several minutes)
@@ -82,9 +82,6 @@ KEEP ?=
 
 bench-postgres: $(STAMP)  ## PostgreSQL against a file and a tsvector + pgvector hybrid by hand (an hour; MEGABYTES="100 1000"; goes on where it ended with KEEP=folder)
 	@$(BIN)/python benchmarks/postgres.py --megabytes $(MEGABYTES) $(if $(KEEP),--keep $(KEEP))
-
-bench-scale: $(STAMP)  ## Three sizes measured, 1 TB and 100 TB on paper, into docs/internals/scale.md (minutes)
-	@$(BIN)/python benchmarks/scale.py
 
 bench-embed: $(STAMP)  ## The sentence model: tokens a second, time to open (a minute)
 	@$(BIN)/python benchmarks/embed.py

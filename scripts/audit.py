@@ -1,6 +1,6 @@
 """Is there anything among the locked packages that should not be: an unknown licence, a known hole?
 
-Offline. Licences are read from the metadata of the installed packages and written into docs/licences.md; a test
+Offline. Licences are read from the metadata of the installed packages and written into requirements/licences.md; a test
 compares it. Known holes are looked up where a list of advisories is at hand: a folder or a zip of OSV records
 (`--advisories`). Without one nothing is said about holes, and the program says so.
 """
@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "licences.md"
+PAGE = ROOT / "requirements" / "licences.md"
 LOCKS = ("test", "oracles")
 
 ALLOWED = frozenset(
