@@ -24,11 +24,11 @@ llm.hookimpl(register_fragment_loaders)
 
 def _fragment(argument: str) -> llm.Fragment:
     """The context that answers a question of a place, `PLACE:QUESTION`; a ValueError where there is none."""
-    colons = [at for at, sign in enumerate(argument) if sign == ":"]
-    at = next((at for at in colons if Path(argument[:at]).expanduser().exists()), None)
-    if at is None:
+    colons = (colon for colon, sign in enumerate(argument) if sign == ":")
+    end = next((colon for colon in colons if Path(argument[:colon]).expanduser().exists()), None)
+    if end is None:
         raise ValueError(f"{argument!r} names no store or folder before its question; write brimful:notes.db:QUESTION")
-    place, question = Path(argument[:at]).expanduser(), argument[at + 1 :]
+    place, question = Path(argument[:end]).expanduser(), argument[end + 1 :]
     named = ["--", question, str(place)] if place.is_dir() else ["--store", str(place), "--", question]
     command = [sys.executable, "-m", "brimful", "context", *named]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)  # noqa: S603
