@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from re import compile as compiled
 from typing import cast
 
 from brimful.outline.declarations import NAME, REACH, Found, Source, line_end
 from brimful.outline.languages import _closing_lines
-from brimful.outline.layout import Block, BlockKind
-from brimful.outline.masking import Brackets, Indentation, Masked
+from brimful.outline.masking import Brackets, Indentation
 from brimful.outline.structures import Definition, DefinitionKind
 
 _Places = tuple[list[int], list[int]]  # starts and ends
 _OWNERS = frozenset(("class", "struct", "enum", "interface", "trait", "impl", "extension", "object"))
-_BLOCK_KINDS: dict[DefinitionKind, BlockKind] = {
-    **dict.fromkeys(("function", "method", "macro", "target"), "function"),
-    **dict.fromkeys(("class", "struct", "enum", "interface", "trait", "impl", "extension", "object"), "class"),
-    **dict.fromkeys(("module", "type", "table", "view", "block", "stage", "property"), "class"),
-}
-_BLANKS = compiled(rb"[ \t]*+")
-_MARK = compiled(rb"[ \t]*+(?:@[\w.:]++|\#!?(?=\[)|(?=\[))")
 _PYTHON = compiled(
     rb"\n(?:[ \t]*+(?P<word>(?:async[ \t]++)?def|class)[ \t]++(?P<name>" + NAME + rb")"
     rb"|(?P<constant>[A-Z][A-Z0-9_]++)[ \t]*+(?::[^=\n]*+)?=(?!=))"
@@ -181,104 +170,3 @@ def _docstring(
     if at == len(starts) or ends[at] > end or code[start : starts[at]].strip():
         return None
     return (starts[at], ends[at]) if b"\n" in content[start : starts[at]] else None
-
-
-def definition_blocks(content: bytes, found: Sequence[Definition]) -> tuple[Block, ...]:
-    """The definitions of more than one line as blocks."""
-    return nest(
-        Block(
-            _line_start(content, each.start),
-            each.end,
-            _BLOCK_KINDS[each.kind],
-            *_own_lines(content, each),
-            each.name,
-            0,
-        )
-        for each in found
-        if each.kind in _BLOCK_KINDS and content.find(b"\n", each.signature_start, each.end) >= 0
-    )
-
-
-def _own_lines(content: bytes, definition: Definition) -> tuple[int, int]:
-    """A signature without the decorators on lines above it, with its indentation."""
-    start, end = definition.signature_start, definition.signature_end
-    while (mark := _MARK.match(content, start, end)) is not None:
-        after, depth = mark.end(), 0
-        while after < end and (depth or content[after] in b"([" or content[after] not in b" \t\r\n"):
-            depth += (content[after] in b"([{") - (content[after] in b")]}")
-            after += 1
-        line = content.find(b"\n", after, end)
-        if line < 0 or content[after:line].strip():
-            break
-        start = line + 1
-    filled = start + len(_BLANKS.match(content, start, end)[0])  # type: ignore[index]  # it always matches
-    start = _line_start(content, filled)
-    return start, start + len(content[start:end].rstrip().removesuffix(b"{").rstrip())
-
-
-def _line_start(content: bytes, position: int) -> int:
-    """The start of the line, where there is nothing else before the position."""
-    line = content.rfind(b"\n", max(position - 400, 0), position) + 1
-    return line if not content[line:position].strip(b" \t") else position
-
-
-def nest(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Sort the blocks, clip what would cross its container, and number the levels from 1."""
-    nested: list[Block] = []
-    around: list[int] = []
-    for block in sorted(blocks, key=lambda found: (found.start, -found.end, found.kind, found.signature_start)):
-        while around and around[-1] <= block.start:
-            around.pop()
-        end = min(block.end, around[-1]) if around else block.end
-        if end <= block.start:
-            continue
-        around.append(end)
-        signature_end = min(block.signature_end, end)
-        signature_start = max(min(block.signature_start, signature_end), block.start)
-        nested.append(Block(block.start, end, block.kind, signature_start, signature_end, block.name, len(around)))
-    return tuple(sorted(nested, key=lambda found: (found.start, -found.end)))
-
-
-# Branches of the preprocessor, group by group.
-
-_DIRECTIVE, _DEEPEST = 35, 32
-_BRANCH = re.compile(rb"\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b(?:[ \t]*(0)[ \t]*\r?(?=\n|\Z))?")
-_PAIRS = ((b"{", b"}"), (b"(", b")"))
-
-
-def surplus(content: bytes, masked: Masked) -> list[tuple[int, int]]:
-    """The branches to blank of those whose brackets are uneven."""
-    return [span for group in _groups(content, masked) for span in _surplus(masked.code, group)]
-
-
-def _groups(content: bytes, masked: Masked) -> list[list[int]]:
-    """For each group of branches where they begin and where the last one ends; the one of `#if 0` is not the first."""
-    opened: list[list[int]] = []
-    groups: list[list[int]] = []
-    starts, ends = masked.starts[masked.kinds == _DIRECTIVE], masked.ends[masked.kinds == _DIRECTIVE]
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        found = _BRANCH.match(content, start, end)
-        if found is None:
-            continue
-        word = found[1]
-        if word.startswith(b"if"):
-            opened.append([-1 if found[2] else 1, end])
-        elif opened:
-            opened[-1].append(start)
-            if word != b"endif":
-                opened[-1].append(end)
-                continue
-            group = opened.pop()
-            if len(group) > 3 and len(opened) < _DEEPEST:
-                groups.append(group)
-    return groups
-
-
-def _surplus(code: bytes, group: list[int]) -> list[tuple[int, int]]:
-    """The branches to blank: all but the first (the second after `#if 0`), if any is uneven."""
-    order, *edges = group
-    branches = list(pairwise(edges))[::2]
-    if all(code.count(opener, *span) == code.count(closer, *span) for span in branches for opener, closer in _PAIRS):
-        return []
-    kept = branches[1] if order < 0 else branches[0]
-    return [span for span in branches if span != kept]

@@ -11,8 +11,9 @@ from brimful.native import kernels, library, pointer, struct
 
 def test_an_array_of_another_type_is_refused():
     """The header says which numbers a kernel takes; others are an error before it is called."""
+    nothing = pointer(np.zeros(0, np.int64)), 0
     with pytest.raises(TypeError, match=r"int32_t|int64_t"):
-        library().nest_titles(pointer(np.zeros(7, np.int32)), 1, 1)
+        library().gather_cuts(pointer(np.zeros(7, np.int32)), 7, *nothing, 1, pointer(np.zeros(7, np.int64)))
 
 
 def test_an_array_that_lies_in_pieces_is_refused():

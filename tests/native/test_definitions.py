@@ -6,7 +6,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimful.native import definitions as kernels
-from brimful.native.sources import find_surplus
 from brimful.outline import structures as structure
 from brimful.outline.layout import nested_blocks
 from brimful.outline.masking import Brackets, mask
@@ -76,37 +75,12 @@ def _stand_as_one_by_one(content, language):
         declared = structure._found(source)
     wanted = oracle.nested(source, _remarks(source, masked), declared)
     assert tuple(found) == wanted
-    blocks = oracle.definition_blocks(content, wanted)
     nested = nested_blocks(content, found)
-    assert tuple(nested[at] for at in range(len(nested.starts))) == blocks
+    blocks = [nested[at] for at in range(len(nested.starts))]
+    assert blocks == sorted(blocks, key=lambda block: (block.start, -block.end))
     for at, around in enumerate(nested.parents):
         near = [one for one in range(at) if blocks[one].end >= blocks[at].end]
         assert around == max(near, default=-1)
-
-
-BRANCHES = st.lists(
-    st.sampled_from(
-        [
-            *(b"#if A\n", b"#if 0\n", b"#if 0 \t\r\n", b"#if 0x\n", b"#if 00\n", b"# ifdef A\n", b"#ifndef A\n"),
-            *(b"#iffy\n", b"#if"),
-            *(b"#else\n", b"#elif B\n", b"#\telifdef C\n", b"#elifndef D\n", b"#elsewhere\n", b"#endif\n"),
-            *(b"#endif // A\n",),
-            *(b"#define A {\n", b"{", b"}", b"(", b")", b"f() {\n", b"}\n", b"x;\n", b"\n", b'"{"', b"/* { */", b";"),
-        ]
-    ),
-    max_size=60,
-).map(b"".join)
-
-
-@given(BRANCHES)
-@example(b"#if A\n" * 40 + b"{\n#else\n}\n#endif\n" * 40)
-def test_branches_with_uneven_brackets_are_those_of_groups(content):
-    """In each other, without an end, without a beginning; behind `#if 0` the second is kept."""
-    for language in ("c", "csharp"):
-        masked = mask(content, language)
-        tokens = (masked.starts, masked.ends, masked.kinds)
-        found = find_surplus(content, masked.code, *tokens, deepest=oracle._DEEPEST)
-        assert sorted(found) == sorted(oracle.surplus(content, masked))
 
 
 def test_what_lies_outside_of_a_source_is_refused():
@@ -121,14 +95,5 @@ def test_what_lies_outside_of_a_source_is_refused():
         kernels.nest_definitions(
             b"tea", b"tea", np.array([[0, 1, 0, 0]]), comments=(np.array([0]), np.array([9])), strings=nowhere
         )
-    with pytest.raises(ValueError, match="inside its source"):
-        kernels.find_blocks(b"tea", np.array([[0, 4, 0, 0, -1, -1, -1, 0, 16]]))
-    with pytest.raises(ValueError, match="nine numbers"):
-        kernels.find_blocks(b"tea", np.array([[0, 1]]))
     with pytest.raises(ValueError, match="every bracket"):
         kernels.define_python(b"()", (np.array([0]), np.zeros(1, np.int32), np.array([1])))
-    places, kinds = np.array([0]), np.array([35], np.uint8)
-    with pytest.raises(ValueError, match="inside of their source"):
-        find_surplus(b"tea", b"tea", places, np.array([4]), kinds, deepest=9)
-    with pytest.raises(ValueError, match="every token"):
-        find_surplus(b"tea", b"tea", places, np.array([1, 2]), kinds, deepest=9)

@@ -76,5 +76,3 @@ def test_texts_that_lie_outside_of_their_axis_are_refused():
         kernels.read_marks(b"tea", "markdown", front=4, words=b"")
     with pytest.raises(ValueError, match="passed over"):
         kernels.read_marks(b"tea", "rst", passed=np.array([[0, 4]]))
-    with pytest.raises(ValueError, match="every title"):
-        kernels.nest_titles(np.zeros(2, np.int64), np.zeros(1, np.int64), np.zeros(2, np.int64), length=3)

@@ -1,6 +1,5 @@
 """The kernels for strings, comments and brackets of a source, against patterns and sorts."""
 
-import re
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brimful.native.sources import close_lines, find_indents, mask_source, pair_brackets
+from brimful.native.sources import mask_source, pair_brackets
 from brimful.outline import masking
 from brimful.outline.masking import Brackets, mask
 
@@ -85,36 +84,3 @@ def test_brackets_are_paired_by_their_level(code):
     for opener, close in zip(*found._pairs[:2], strict=True):
         assert found.close_of(opener) == (None if close < 0 else close)
         assert close < 0 or found.open_of(close) == opener
-
-
-@given(SOURCES)
-@example(b"  ")
-@example(b"a\n\t b\n \r\n\x0b c\nd")
-def test_lines_with_words_are_those_of_the_pattern(content):
-    """Where they start, and their first words, in any bytes."""
-    found = [match.span(1) for match in re.finditer(rb"\n([ \t]*+)(?=[^\s])", b"\n" + content)]
-    starts, firsts = find_indents(content)
-    assert list(zip(starts.tolist(), firsts.tolist(), strict=True)) == [(low - 1, high - 1) for low, high in found]
-
-
-@given(
-    st.lists(st.integers(0, 5), min_size=1, max_size=30).flatmap(
-        lambda columns: st.tuples(st.just(columns), st.lists(st.integers(0, len(columns) - 1)).map(sorted))
-    )
-)
-def test_a_line_is_closed_by_the_first_that_is_indented_no_more(given_):
-    """Looked for line by line below each."""
-    columns, lines = given_
-    below = [range(line + 1, len(columns)) for line in lines]
-    wanted = [
-        next((at for at in each if columns[at] <= columns[line]), len(columns))
-        for line, each in zip(lines, below, strict=True)
-    ]
-    assert close_lines(np.array(columns), np.array(lines, np.int64)).tolist() == wanted
-
-
-def test_lines_without_a_column_are_refused():
-    """Nor may they stand in another order: the kernel goes forward only."""
-    for lines in ([3], [-1], [1, 0]):
-        with pytest.raises(ValueError, match="order"):
-            close_lines(np.array([0, 4, 0]), np.array(lines))

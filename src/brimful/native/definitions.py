@@ -1,4 +1,4 @@
-"""Definitions of sources: how they nest, their blocks, and what Python defines (definitions.c)."""
+"""Definitions of sources: how they nest, and what Python defines (definitions.c)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ and whether that is one of a function."""
 ATTRIBUTES, ELIXIR = 1, 2
 """What may stand above a definition: attributes and decorators with brackets, or Elixir's, which have none."""
 
-_GIVEN, DEFINITION, _BLOCK, _PYTHON = 4, 9, 8, 6  # columns
+_GIVEN, _DEFINITION, _PYTHON = 4, 9, 6  # columns
 
 Places = tuple[Numbers, Numbers]  # where things start and end
 Brackets = tuple[Numbers, NDArray[np.int32], Numbers]  # as `pair_brackets` finds them
@@ -50,7 +50,7 @@ def nest_definitions(
     if len(places):
         closed = np.flatnonzero(closes >= 0)
         opens[places.searchsorted(closes[closed])] = places[closed]
-    rows = np.empty((len(spans), DEFINITION), np.int64)
+    rows = np.empty((len(spans), _DEFINITION), np.int64)
     remarks = [part for starts, ends in columns for part in (pointer(starts), pointer(ends), len(starts))]
     signs = (pointer(places), pointer(closes), pointer(opens), len(places))
     count = library().nest_definitions(
@@ -64,21 +64,6 @@ def _checked(places: Places, size: int) -> Places:
     if len(starts) != len(ends) or (len(starts) and not (starts[0] >= 0 and ends[-1] <= size)):
         raise ValueError("comments and strings must lie inside their source, each from its start to its end")
     return starts, ends
-
-
-def find_blocks(content: bytes, definitions: Numbers) -> Numbers:
-    """The blocks of nested definitions (`nest_definitions`) that have more than one line.
-
-    A row says where a block starts and ends, whether it is a function's (1), where its signature starts and ends, its
-    level, the row of its parent or -1, and the row of its definition.
-    """
-    definitions = numbers_of(definitions)
-    if definitions.ndim != 2 or definitions.shape[1] != DEFINITION:
-        raise ValueError("definitions are nine numbers each")
-    if len(definitions) and not 0 <= definitions[:, :4].min() <= definitions[:, :4].max() <= len(content):
-        raise ValueError("a definition must lie inside its source")
-    rows = np.empty((len(definitions), _BLOCK), np.int64)
-    return rows[: library().find_blocks(content, pointer(definitions), len(definitions), pointer(rows))]
 
 
 def define_python(code: bytes, brackets: Brackets) -> Numbers:

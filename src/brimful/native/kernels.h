@@ -83,12 +83,6 @@ int64_t mask_source(const uint8_t *text, int64_t size, const uint16_t *readers, 
                     int64_t *starts, int64_t *ends, uint8_t *kinds, uint8_t *code);
 int64_t pair_brackets(const uint8_t *code, int64_t size, const int8_t *turns, int64_t most, int64_t *places,
                       int32_t *depths, int64_t *closes);
-int64_t find_indents(const uint8_t *code, int64_t size, int64_t most, int64_t *starts, int64_t *firsts);
-void close_lines(const int64_t *columns, int64_t count, const int64_t *lines, int64_t many, int64_t *opened,
-                 int64_t *found);
-int64_t find_surplus(const uint8_t *text, const uint8_t *code, const int64_t *starts, const int64_t *ends,
-                     const uint8_t *kinds, int64_t count, int64_t deepest, int64_t *before, int64_t *opened,
-                     int64_t *starts_of, int64_t *ends_of);
 
 /* lines.c */
 int64_t find_lines(const uint8_t *text, int64_t size, const uint8_t *signs, int64_t reach, int64_t most, int64_t *state,
@@ -99,15 +93,12 @@ int64_t gather_cuts(const int64_t *cuts, int64_t count, const int64_t *walls, in
                     int64_t *kept);
 int64_t divide_cuts(const int64_t *units, int64_t count, const int64_t *sections, int64_t all, int64_t limit,
                     int64_t *out);
-int64_t count_code(const uint8_t *text, int64_t size, const uint8_t *words, int64_t all, int64_t *filled);
 
 /* records.c */
-int64_t find_json_signs(const uint8_t *text, int64_t size, int64_t most, int64_t *state, int64_t *places);
 int64_t cut_stretches(const uint8_t *text, const int64_t *starts, const int64_t *ends, int64_t count, int64_t aim,
                       int64_t limit, int64_t by_line, int64_t most, int64_t *cuts);
 
 /* marks.c */
-void nest_titles(int64_t *titles, int64_t count, int64_t length);
 int64_t read_marks(const uint8_t *text, int64_t size, int64_t form, int64_t front, const uint8_t *words,
                    int64_t all_words, const int64_t *passed, int64_t many, int64_t most, int64_t *titles,
                    int64_t *passages, int64_t *pairs, int64_t *places, int64_t *counts);
@@ -118,7 +109,6 @@ int64_t nest_definitions(const uint8_t *content, const uint8_t *code, int64_t si
                          const int64_t *doc_starts, const int64_t *doc_ends, int64_t docs, int64_t kind,
                          const int64_t *places, const int64_t *closes, const int64_t *opens, int64_t brackets,
                          int64_t *rows);
-int64_t find_blocks(const uint8_t *content, const int64_t *definitions, int64_t count, int64_t *rows);
 int64_t define_python(const uint8_t *code, int64_t size, const int64_t *places, const int32_t *depths,
                       const int64_t *closes, int64_t brackets, int64_t *room, int64_t *opened, int64_t *rows);
 

@@ -1,4 +1,4 @@
-"""Lines and sentences of a text, where it and data may be cut, and whether it is code (lines.c, records.c)."""
+"""Lines and sentences of a text, and where it may be cut (lines.c, records.c)."""
 
 from __future__ import annotations
 
@@ -81,39 +81,6 @@ def cut_stretches(text: bytes, starts: Numbers, ends: Numbers, *, aim: int, limi
         if count >= 0:
             return cuts[:count]
         capacity *= 8
-
-
-def find_json_signs(text: bytes) -> Numbers:
-    r"""Places of commas, brackets and braces outside of the strings of JSON; a string ends with its line.
-
-    >>> find_json_signs(b'[",", "\\",", 1]').tolist()
-    [0, 4, 11, 14]
-    """
-    capacity, state, parts = len(text) // 8 + 64, np.zeros(1, np.int64), list[Numbers]()
-    while not parts or state[0] < len(text):
-        places = np.empty(capacity, np.int64)
-        count = library().find_json_signs(text, len(text), capacity, pointer(state), pointer(places))
-        parts.append(places[:count])
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def count_until(edges: Numbers, values: Numbers) -> Numbers:
-    """How many of some edges lie at or before each of some values; both ascend.
-
-    >>> count_until(np.array([0, 5, 9]), np.array([-1, 0, 7, 7, 20])).tolist()
-    [0, 1, 2, 2, 3]
-    """
-    return edges.searchsorted(values, side="right")
-
-
-def count_code(text: bytes, words: bytes) -> tuple[int, int]:
-    """How many lines of a text look like code, and how many are not blank.
-
-    A line is judged by its end and its first word: `words`, each with a newline after it.
-    """
-    check_words(words)
-    filled = np.zeros(1, np.int64)
-    return int(library().count_code(text, len(text), words, len(words), pointer(filled))), int(filled[0])
 
 
 def find_newlines(text: bytes) -> array[int]:

@@ -11,8 +11,8 @@ enum { LONGEST_TITLE = 300, LEAD_BYTES = 400, NEAR = 2000, SIDE_BYTES = 200, TAB
 enum { MOST_LEVELS = 6, NONE = -1 };
 
 typedef struct {
-    int64_t start, end, level, words, words_end, section_end, parent;
-} title; /* where its section ends, and its parent, are known once it is nested */
+    int64_t start, end, level, words, words_end;
+} title;
 
 typedef struct {
     int64_t start, end, kind, lead, lead_end, first_part, parts;
@@ -170,7 +170,7 @@ static int add_title(reading *of, int64_t start, int64_t end, int64_t level, int
     int64_t at = of->titled++;
     for (; at && (of->titles[at - 1].start > start || (of->titles[at - 1].start == start && of->titles[at - 1].end > end)); at--)
         of->titles[at] = of->titles[at - 1];
-    of->titles[at] = (title){start, end, level, words, words_end, 0, 0};
+    of->titles[at] = (title){start, end, level, words, words_end};
     return 1;
 }
 
@@ -870,36 +870,6 @@ static int64_t read_other(reading *of, int64_t line)
     if (behind >= 0)
         return read_item(of, line, behind);
     return (of->form == RST || of->form == ORG) && begins_row(of, past_blanks(of, line)) ? read_rows(of, line) : line + 1;
-}
-
-/* Each section reaches to the next title of its own or a higher rank, and stands in the one before that reaches as far. */
-static void nest(title *titles, int64_t count, int64_t length)
-{
-    int64_t open = NONE; /* the last that is open; `parent` is the one before it meanwhile */
-    for (int64_t at = 0; at <= count; at++) {
-        while (open >= 0 && (at == count || titles[open].level >= titles[at].level)) {
-            int64_t end = at < count ? titles[at].start : length;
-            titles[open].section_end = end > titles[open].end ? end : titles[open].end;
-            open = titles[open].parent;
-        }
-        if (at < count) {
-            titles[at].parent = open;
-            open = at;
-        }
-    }
-    for (int64_t at = 0; at < count; at++) {
-        int64_t around = at - 1;
-        while (around >= 0 && titles[around].section_end < titles[at].section_end)
-            around = titles[around].parent;
-        titles[at].parent = around;
-    }
-}
-
-/* Of titles in order, of which start, end and level are known: where their sections end, and the one that each stands
- * in, or -1. A row is a title. */
-void nest_titles(int64_t *titles, int64_t count, int64_t length)
-{
-    nest((title *)titles, count, length);
 }
 
 /* Passages in order, each with its parts, as `parts` has them one after the other then. */

@@ -15,9 +15,8 @@ WHOLE = FORMS[:3]
 KINDS = ("code", "front matter", "list", "quotation", "table")
 """What a passage may be, in the order of its numbers."""
 
-_TITLE = 7
-"""Columns of a title: start, end, level, where its words begin and end; once it is nested where its section ends, and
-its parent among the titles, or -1."""
+_TITLE = 5
+"""Columns of a title: start, end, level, where its words begin and end."""
 _PASSAGE = 7
 _NOTHING = np.empty((0, 2), np.int64)
 _FEW = 256  # titles, passages and parts for which there is room at first
@@ -42,7 +41,7 @@ def read_marks(text: bytes, form: str, *, front: int = 0, words: bytes = b"", pa
     stretches that `passed` has, a row of start and end for each, in order.
 
     >>> tea = read_marks(b"# Tea\n\nYou need:\n\n- a pot\n- water\n", "markdown")
-    >>> tea.titles[:, :5].tolist(), tea.passages.tolist(), tea.parts.tolist()
+    >>> tea.titles.tolist(), tea.passages.tolist(), tea.parts.tolist()
     ([[0, 5, 1, 2, 5]], [[18, 33, 2, 7, 16, 0, 2]], [18, 26])
     """
     check_words(words)
@@ -64,13 +63,3 @@ def read_marks(text: bytes, form: str, *, front: int = 0, words: bytes = b"", pa
     passages = room[_TITLE * capacity : _TITLE * capacity + _PASSAGE * stretches].reshape(-1, _PASSAGE)
     first = (width - 1) * capacity
     return Marks(titles, passages, room[first : first + parted])
-
-
-def nest_titles(starts: Numbers, ends: Numbers, levels: Numbers, *, length: int) -> Numbers:
-    """Rows of titles, in order, with their sections: each reaches to the next title of an equal or a higher rank."""
-    if not len(starts) == len(ends) == len(levels):
-        raise ValueError("of every title must be said where it starts and ends, and its level")
-    titles = np.zeros((len(starts), _TITLE), np.int64)
-    titles[:, 0], titles[:, 1], titles[:, 2] = starts, ends, levels
-    library().nest_titles(pointer(titles), len(titles), length)
-    return titles

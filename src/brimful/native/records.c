@@ -1,56 +1,10 @@
-/* Where data is cut: the signs of JSON outside of strings, and stretches that are too long. */
+/* Where are stretches cut that are too long? */
 
 #include "shared.h"
 
 static int is_space(uint8_t byte)
 {
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
-/* Behind a run of backslashes, and behind the quotation mark that an odd number of them takes its meaning. */
-static int64_t after_slashes(const uint8_t *text, int64_t size, int64_t at)
-{
-    int64_t begin = at;
-    while (at < size && text[at] == '\\')
-        at++;
-    return at + ((at - begin) % 2 && at < size && text[at] == '"');
-}
-
-/* The quotation mark on the same line that closes the string which is opened at `at`; -1 where there is none. */
-static int64_t closing(const uint8_t *text, int64_t size, int64_t at)
-{
-    for (at++; at < size && text[at] != '\n';) {
-        if (text[at] == '"')
-            return at;
-        at = text[at] == '\\' ? after_slashes(text, size, at) : at + 1;
-    }
-    return -1;
-}
-
-/* Where commas, brackets and braces stand outside of strings, from state[0] on, which is then where to go on. A string
- * can't hold a newline: a quotation mark that is not closed on its line opens none. Returns how many were found, `most`
- * of them at most. */
-int64_t find_json_signs(const uint8_t *text, int64_t size, int64_t most, int64_t *state, int64_t *places)
-{
-    int64_t count = 0, at = state[0];
-    while (at < size) {
-        uint8_t byte = text[at];
-        if (byte == '"') {
-            int64_t close = closing(text, size, at);
-            at = close < 0 ? at + 1 : close + 1;
-        } else if (byte == '\\') {
-            at = after_slashes(text, size, at);
-        } else {
-            if (byte == ',' || (byte | 32) == '{' || (byte | 32) == '}') {
-                if (count == most)
-                    break;
-                places[count++] = at;
-            }
-            at++;
-        }
-    }
-    state[0] = at;
-    return count;
 }
 
 /* The last place of a byte in [low, high), or -1. */

@@ -1,11 +1,11 @@
-"""Strings, comments, brackets and indented lines of a source (sources.c)."""
+"""Strings, comments and brackets of a source (sources.c)."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import Numbers, library, numbers_of, pointer, pointers
+from brimful.native import Numbers, library, pointer
 
 LINE, BLOCK, RAW, TRIPLE, CHARACTERS, SHORT, REST, DIRECTIVE, QUOTED = (1 << bit for bit in range(9))
 """What may begin with a byte, tried in this order; sources.c says what each is."""
@@ -59,54 +59,3 @@ def pair_brackets(code: bytes, turns: bytes) -> tuple[Numbers, NDArray[np.int32]
         if count <= capacity:
             return places[:count], depths[: count + 1], closes[:count]
         capacity = min(len(code), 8 * capacity)
-
-
-def find_surplus(
-    text: bytes, code: bytes, starts: Numbers, ends: Numbers, kinds: NDArray[np.uint8], *, deepest: int
-) -> list[tuple[int, int]]:
-    """The branches of the preprocessor to blank: of branches with uneven brackets all but one.
-
-    The first one stays, or the second after `#if 0`. Tokens are from `mask_source`. Branches nested in `deepest`
-    others are all read.
-    """
-    starts, ends, kinds, count = (
-        numbers_of(starts),
-        numbers_of(ends),
-        np.ascontiguousarray(kinds, np.uint8),
-        len(starts),
-    )
-    if not len(text) == len(code) or not count == len(ends) == len(kinds):
-        raise ValueError("of every token must be said where it starts and ends, and what it is")
-    if count and not (starts[0] >= 0 and ends[-1] <= len(text)):
-        raise ValueError("tokens must lie inside of their source, in order")
-    befores, opened, surplus, afters = np.empty((4, count), np.int64)
-    inputs = (text, code, pointer(starts), pointer(ends), pointer(kinds), count, deepest)
-    branches = library().find_surplus(*inputs, *pointers(befores, opened, surplus, afters))
-    return list(zip(surplus[:branches].tolist(), afters[:branches].tolist(), strict=True))
-
-
-def find_indents(code: bytes) -> tuple[Numbers, Numbers]:
-    r"""The lines of a source that have words: where each starts, and its first word.
-
-    >>> [each.tolist() for each in find_indents(b"a\n\n  b")]
-    [[0, 3], [0, 5]]
-    """
-    capacity = code.count(b"\n") + 1
-    starts, firsts = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
-    count = library().find_indents(code, len(code), capacity, pointer(starts), pointer(firsts))
-    return starts[:count], firsts[:count]
-
-
-def close_lines(columns: Numbers, lines: Numbers) -> Numbers:
-    """Of some lines, in order, the number of the first one below each that is indented no more.
-
-    >>> close_lines(np.array([0, 4, 8, 4, 0]), np.array([0, 1, 4])).tolist()
-    [4, 3, 5]
-    """
-    columns, lines = numbers_of(columns), numbers_of(lines)
-    if len(lines) and not (lines[0] >= 0 and lines[-1] < len(columns) and (lines[1:] >= lines[:-1]).all()):
-        raise ValueError("lines must be some of those whose columns are known, in order")
-    opened, closed = np.empty(len(lines), np.int64), np.empty(len(lines), np.int64)
-    inputs = (pointer(columns), len(columns), pointer(lines), len(lines))
-    library().close_lines(*inputs, pointer(opened), pointer(closed))
-    return closed

@@ -6,7 +6,6 @@ import re
 from pathlib import PurePosixPath
 from typing import Literal
 
-from brimful.native import lines as kernels
 from brimful.native.runs import Anchors
 
 Kind = Literal["prose", "code", "data"]
@@ -175,10 +174,12 @@ _CPP_SIGNS = Anchors((b"class ", b"namespace ", b"template", b"public:", b"std::
 _CPP = re.compile(
     rb"\n[ \t]*(?:class \w|namespace \w|template ?<|public:)"
 )  # a newline is found faster than a line's start
-_CODE_WORDS = (
-    b"import from def class function func fn package using #include #define use const let var return "
-    b"public private static if elif else end for while try except "
-).replace(b" ", b"\n")
+_CODE_END = re.compile(rb".*(?:[;{}]|\)\s*(?:->[^:]+)?:|\b(?:then|do|begin))\Z", re.DOTALL)
+_CODE_WORD = re.compile(
+    rb"\s*(?:import|from|def|class|function|func|fn|package|using|#include|#define|use|const|let|var|return"
+    rb"|public|private|static|if|elif|else|end|for|while|try|except)\b"
+)
+_CODE_LINE = 300  # bytes of a line that are looked at
 # Before a language's pattern is tried, which takes a step for each byte, one of its signs must occur in the text: these
 # are in small letters.
 _GUESSES: tuple[tuple[str, tuple[bytes, ...], re.Pattern[bytes]], ...] = tuple(
@@ -379,7 +380,9 @@ def code_lines(text: bytes) -> tuple[int, int]:
     >>> code_lines(b"def tea() -> str:\n  return 4;\n\nTea is at four.")
     (2, 3)
     """
-    return kernels.count_code(text, _CODE_WORDS)
+    lines = [line[:_CODE_LINE].rstrip(b" \t\r") for line in text.split(b"\n") if line.strip()]
+    coded = sum(_CODE_END.match(line) is not None or _CODE_WORD.match(line) is not None for line in lines)
+    return coded, len(lines)
 
 
 # What a text has where it is marked up: looked for all at once, many times faster than by patterns.

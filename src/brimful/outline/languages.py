@@ -9,9 +9,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-import numpy as np
-
-from brimful.native.sources import close_lines
 from brimful.outline.declarations import REACH, Found, Head, Source, family_of, heads_in, line_end, rule_of, trimmed
 from brimful.outline.masking import Indentation, Masked
 
@@ -61,9 +58,16 @@ _CLOSERS = {
 
 def _closing_lines(lines: Indentation, starts: list[int]) -> list[int]:
     """For each definition, in order, the number of the first line below that is indented no more."""
-    if not starts or not lines.starts:
-        return [0] * len(starts)
-    closing: list[int] = close_lines(lines.columns_of_lines, np.array(list(map(lines.line_of, starts)))).tolist()
+    heads = [lines.line_of(start) for start in starts]
+    columns, closing = lines.columns, [len(lines.columns)] * len(starts)
+    opened: list[int] = []  # the definitions that no line has closed so far
+    following = 0
+    for line in range(heads[0] if columns and heads else len(columns), len(columns)):
+        while opened and columns[heads[opened[-1]]] >= columns[line]:
+            closing[opened.pop()] = line
+        while following < len(heads) and heads[following] == line:
+            opened.append(following)
+            following += 1
     return closing
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from brimful.native.definitions import find_blocks
+from brimful.native.definitions import BLOCK, RANK
 from brimful.outline.masking import mask
 from brimful.outline.passages import Title
 from brimful.outline.structures import Definition, Definitions, Structure
@@ -58,17 +58,61 @@ def heading_block(heading: Title, end: int) -> Block:
 
 
 def nested_blocks(content: bytes, definitions: Definitions) -> Nested:
-    """The definitions of more than one line as blocks, each built at its first use."""
-    rows = find_blocks(content, definitions.rows)
+    """The definitions of more than one line as blocks, each built at its first use; none crosses the one around it."""
+    found = sorted(
+        (_line_start(content, start), -end, what & RANK, row)
+        for row, (start, end, signature, what) in enumerate(definitions.rows[:, [0, 1, 2, 8]].tolist())
+        if what & BLOCK and content.find(b"\n", signature, end) >= 0
+    )
+    starts, ends, parents, levels, rows = list[int](), list[int](), list[int](), list[int](), list[int]()
+    around: list[int] = []
+    for start, before_end, _, row in found:
+        while around and ends[around[-1]] <= start:
+            around.pop()
+        end = min(-before_end, ends[around[-1]]) if around else -before_end
+        if end <= start:
+            continue
+        parents.append(around[-1] if around else -1)
+        around.append(len(starts))
+        for column, value in ((starts, start), (ends, end), (levels, len(around)), (rows, row)):
+            column.append(value)
 
-    def make(row: int) -> Block:
-        start, end, rank, signature, signature_end, level, _, number = rows[row].tolist()
-        return Block(
-            start, end, "function" if rank else "class", signature, signature_end, definitions.name(number), level
-        )
+    def make(at: int) -> Block:
+        signature, signature_end, what = definitions.rows[rows[at], [2, 3, 8]].tolist()
+        signature, signature_end = _own_lines(content, signature, signature_end)
+        signature_end = min(signature_end, ends[at])
+        signature = max(min(signature, signature_end), starts[at])
+        name = definitions.name(rows[at])
+        kind: BlockKind = "function" if what & RANK else "class"
+        return Block(starts[at], ends[at], kind, signature, signature_end, name, levels[at])
 
-    starts, ends, parents = rows[:, [0, 1, 6]].T.tolist()
     return Nested(starts, ends, parents, make)
+
+
+_MARK = re.compile(rb"[ \t]*+(?:@[\w.:]++|\#!?(?=\[)|(?=\[))")  # of a decorator or an attribute
+_INDENT = re.compile(rb"[ \t]*+")
+_LONGEST_INDENT = 400
+
+
+def _own_lines(content: bytes, start: int, end: int) -> tuple[int, int]:
+    """A signature without the decorators on lines above it, with its indentation."""
+    while (mark := _MARK.match(content, start, end)) is not None:
+        after, depth = mark.end(), 0
+        while after < end and (depth or content[after] in b"([" or content[after] not in b" \t\r\n"):
+            depth += (content[after] in b"([{") - (content[after] in b")]}")
+            after += 1
+        line = content.find(b"\n", after, end)
+        if line < 0 or content[after:line].strip():
+            break
+        start = line + 1
+    start = _line_start(content, start + len(_INDENT.match(content, start, end)[0]))  # type: ignore[index]  # it always matches
+    return start, start + len(content[start:end].rstrip().removesuffix(b"{").rstrip())
+
+
+def _line_start(content: bytes, position: int) -> int:
+    """The start of the line, where there is nothing else before the position."""
+    line = content.rfind(b"\n", max(position - _LONGEST_INDENT, 0), position) + 1
+    return line if not content[line:position].strip(b" \t") else position
 
 
 # ---- uses: Which names does a piece of code use, and where are they defined?

@@ -257,26 +257,42 @@ class Markup:
     r"""The headings and passages of a text in order, each built at its first use.
 
     >>> tea = marks_in(b"# Tea\n\nYou need:\n\n- a pot\n- water\n", "markdown")
-    >>> tea.starts, tea.title(0), [each.kind for each in tea.passages_near(20)]
+    >>> tea.starts, tea.titles[0], [each.kind for each in tea.passages_near(20)]
     ([0], (0, 5, 1, b'Tea'), ['list'])
     """
 
-    def __init__(self, titles: Numbers, words: Sequence[bytes], passages: Sequence[Passage]) -> None:
-        self._titles, self._words = titles, words
-        self.passages = passages
+    def __init__(self, titles: Sequence[Title], section_ends: Sequence[int], passages: Sequence[Passage]) -> None:
+        self.titles, self.section_ends, self.passages = titles, section_ends, passages
+        self.starts, self.ends = [title[0] for title in titles], [title[1] for title in titles]
         self._near: dict[int, tuple[Passage, ...]] = {}  # by how many passages begin before
 
     @classmethod
     def of(cls, titles: Iterable[Title], passages: Sequence[Passage], *, length: int) -> Markup:
-        """Nest titles, given in any order, and passages that already exist."""
+        """Nest titles, given in any order: a section reaches to the next title of an equal or a higher rank."""
         rows = sorted(set(titles))
-        starts, ends, levels = (np.array([row[column] for row in rows], np.int64) for column in range(3))
-        return cls(marks.nest_titles(starts, ends, levels, length=length), [row[3] for row in rows], passages)
+        section_ends, opened = [length] * len(rows), list[int]()
+        for number, (start, _, level, _) in enumerate(rows):
+            while opened and rows[opened[-1]][2] >= level:
+                last = opened.pop()
+                section_ends[last] = max(start, rows[last][1])
+            opened.append(number)
+        return cls(rows, section_ends, passages)
+
+    @cached_property
+    def parents(self) -> list[int]:
+        """The title whose section holds that of each title, or -1."""
+        parents: list[int] = []
+        for number, end in enumerate(self.section_ends):
+            around = number - 1
+            while around >= 0 and self.section_ends[around] < end:
+                around = parents[around]
+            parents.append(around)
+        return parents
 
     @property
     def places(self) -> Numbers:
         """A row for each title: where it starts and ends, and its level."""
-        return self._titles[:, :3]
+        return np.array([title[:3] for title in self.titles], np.int64).reshape(-1, 3)
 
     @property
     def blocks(self) -> Numbers:
@@ -287,40 +303,11 @@ class Markup:
         places = [(item.start, item.end, 0) for item in self.passages if item.kind in ("code", "front matter")]
         return np.array(places, np.int64).reshape(-1, 3)
 
-    @cached_property
-    def _columns(self) -> list[list[int]]:
-        return self._titles.T.tolist()  # type: ignore[no-any-return]  # of whole numbers
-
-    @property
-    def starts(self) -> list[int]:
-        """The start of each title."""
-        return self._columns[0]
-
-    @property
-    def ends(self) -> list[int]:
-        """The end of each title."""
-        return self._columns[1]
-
-    @property
-    def section_ends(self) -> list[int]:
-        """The end of each title's section: the next title of equal or higher rank."""
-        return self._columns[5]
-
-    @property
-    def parents(self) -> list[int]:
-        """The parent title of each title, or -1."""
-        return self._columns[6]
-
-    def title(self, number: int) -> Title:
-        """A title: where it starts and ends, its level, its words."""
-        return self.starts[number], self.ends[number], self._columns[2][number], self._words[number]
-
     def headings(self) -> tuple[Heading, ...]:
         """All headings, each with its section."""
-        titles = (self.title(number) for number in range(len(self.starts)))
         return tuple(
             Heading(start, end, level, words.decode(errors="replace"), stop)
-            for (start, end, level, words), stop in zip(titles, self.section_ends, strict=True)
+            for (start, end, level, words), stop in zip(self.titles, self.section_ends, strict=True)
         )
 
     @cached_property
@@ -373,7 +360,7 @@ def marks_in(content: bytes, form: _Format) -> Markup:
         passages_found = _Passages(rows)
         titles = [
             (start, end, level, content[words:words_end])
-            for start, end, level, words, words_end, *_ in rows.titles.tolist()
+            for start, end, level, words, words_end in rows.titles.tolist()
         ]
         if form == "roff":
             titles = [(*place, _ROFF_SIGNS.sub(b"", words).strip()) for *place, words in titles]
@@ -383,8 +370,7 @@ def marks_in(content: bytes, form: _Format) -> Markup:
     titles = _without_false(titles, content, form)
     heads = _page_heads(content) if form == "text" else []
     if heads and len(titles) * _RUNNING[1] <= len(heads):  # headings span several pages
-        pages = np.array([(*place, 0, 0, end, -1) for (*place, _), end in heads], np.int64)
-        return Markup(pages, [words for (*_, words), _ in heads], passages_found)
+        return Markup([head for head, _ in heads], [end for _, end in heads], passages_found)
     return Markup.of(titles, passages_found, length=len(content))
 
 

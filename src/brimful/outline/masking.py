@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -22,8 +22,6 @@ from brimful.native.sources import (
     REST,
     SHORT,
     TRIPLE,
-    find_indents,
-    find_surplus,
     mask_source,
     pair_brackets,
 )
@@ -399,14 +397,46 @@ def one_branch(content: bytes, masked: Masked) -> Masked:
     >>> one_branch(code, mask(code, "c")).code.split()
     [b'int', b'f()', b'{', b'}']
     """
-    tokens = (masked.starts, masked.ends, masked.kinds)
-    blanked = find_surplus(content, masked.code, *tokens, deepest=_DEEPEST)
+    blanked = [span for group in _groups(content, masked) for span in _surplus(masked.code, group)]
     if not blanked:
         return masked
     code = bytearray(masked.code)
     for start, end in blanked:
         code[start:end] = b" " * (end - start)
     return replace(masked, code=bytes(code))
+
+
+_BRANCH = re.compile(rb"\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b(?:[ \t]*(0)[ \t]*\r?(?=\n|\Z))?")
+_SHAPES = ((b"{", b"}"), (b"(", b")"))
+
+
+def _groups(content: bytes, masked: Masked) -> Iterator[tuple[list[int], int]]:
+    """Of each group of branches where each begins and ends, one after the other, and which one is read.
+
+    That is the first, after `#if 0` the second. Groups in too many others are all read.
+    """
+    opened: list[tuple[list[int], int]] = []
+    for start, end in zip(*masked.directives, strict=True):
+        branch = _BRANCH.match(content, start, end)
+        if branch is None:
+            continue
+        if branch[1].startswith(b"if"):
+            opened.append(([end], 1 if branch[2] else 0))
+        elif opened:
+            opened[-1][0].append(start)
+            if branch[1] != b"endif":
+                opened[-1][0].append(end)
+            elif len((group := opened.pop())[0]) > 2 and len(opened) < _DEEPEST:
+                yield group
+
+
+def _surplus(code: bytes, group: tuple[list[int], int]) -> list[tuple[int, int]]:
+    """All branches of a group but the one that is read, if the brackets of any are uneven."""
+    edges, kept = group
+    branches = list(zip(edges[::2], edges[1::2], strict=True))
+    if all(code.count(opener, *span) == code.count(closer, *span) for span in branches for opener, closer in _SHAPES):
+        return []
+    return [span for number, span in enumerate(branches) if number != kept]
 
 
 # ---- brackets: Which bracket closes which, and how far is each line of a source indented?
@@ -485,6 +515,9 @@ class Brackets:
         return depths[places.searchsorted(positions)]
 
 
+_INDENT = re.compile(rb"\n([ \t]*+)(?=\S)")
+
+
 class Indentation:
     """The lines of a masked source that have words and lie outside brackets, each with its column.
 
@@ -497,7 +530,8 @@ class Indentation:
     """
 
     def __init__(self, code: bytes, brackets: Brackets | None, passing: bytes = b"") -> None:
-        starts, firsts = find_indents(code)
+        spans = [line.span(1) for line in _INDENT.finditer(b"\n" + code)]
+        starts, firsts = np.array(spans, np.int64).reshape(-1, 2).T - 1
         if passing:
             passed = re.compile(passing).match
             is_kept = np.array([passed(code, first) is None for first in firsts.tolist()], np.bool_)
@@ -509,7 +543,6 @@ class Indentation:
         if brackets is not None:
             level = brackets.depths_at(starts) <= 0
             starts, indents, columns = starts[level], indents[level], columns[level]
-        self.columns_of_lines: NDArray[np.int64] = columns
         self.starts: list[int] = starts.tolist()
         self.indents: list[int] = indents.tolist()
         self.columns: list[int] = columns.tolist()

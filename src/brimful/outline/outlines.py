@@ -100,7 +100,7 @@ class Outline:
             return nested_blocks(self._read, self.definitions)
         markup = self._markup
         ends = markup.section_ends
-        return Nested(markup.starts, ends, markup.parents, lambda at: heading_block(markup.title(at), ends[at]))
+        return Nested(markup.starts, [*ends], markup.parents, lambda at: heading_block(markup.titles[at], ends[at]))
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -13,7 +13,6 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import lines as kernels
 from brimful.outline.cuts import FILLED, Cuts, line_starts, settle
 from brimful.outline.kinds import kind_of
 from brimful.outline.times import epoch_of, time_of
@@ -150,9 +149,13 @@ def json_cuts(content: bytes) -> tuple[Cuts, Cuts]:
     return tops + 1, signs[kinds == 44] + 1
 
 
+# From sign to sign, over strings and escaped quotation marks; a string ends on its line.
+_SIGN = re.compile(rb'(?:"(?:[^"\\\n]++|\\.)*+"|(?:\\\\)++|\\"|[^"\\,\[\]{}]++|["\\])*+(?:([,\[\]{}])|\Z)')
+
+
 def _signs(content: bytes) -> tuple[Cuts, NDArray[np.uint8]]:
     """The offsets of commas, brackets and braces outside strings, and their bytes."""
-    signs = kernels.find_json_signs(content)
+    signs = np.array([sign.start(1) for sign in _SIGN.finditer(content) if sign[1]], np.int64)
     return signs, np.frombuffer(content, dtype=np.uint8)[signs]
 
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import lines as kernels
 from brimful.outline.cuts import (
     LARGEST,
     SECTION_AIM,
@@ -95,7 +94,7 @@ class _Axis:
 
     def text_at(self, places: Cuts) -> Cuts:
         """Which text each of some ascending places is in, or behind."""
-        return kernels.count_until(self.bases, places) - 1
+        return self.bases.searchsorted(places, side="right") - 1
 
 
 def divide_texts(padded: bytes, bases: Cuts, texts: Sequence[Text]) -> _Division:
@@ -156,7 +155,7 @@ def _outside(edges: Cuts, places: Cuts) -> NDArray[np.bool_]:
     """Which of some ascending places lie in none of the stretches, whose starts and ends are given in turn."""
     if not len(edges):
         return np.ones(len(places), np.bool_)
-    outside: NDArray[np.bool_] = kernels.count_until(edges, places) & 1 == 0
+    outside: NDArray[np.bool_] = edges.searchsorted(places, side="right") & 1 == 0
     return outside
 
 
@@ -182,7 +181,7 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> _Division:
     stops = stops[_outside(solid, stops)]
     kept_whole = _among(hard, lines.starts[whole])  # a short item, row or turn is one unit
     kept_whole[:-1] &= hard[1:] - hard[:-1] <= UNIT_AIM
-    stops = stops[~kept_whole[kernels.count_until(hard, stops) - 1]]
+    stops = stops[~kept_whole[hard.searchsorted(stops, side="right") - 1]]
     return _Division(merged(hard, stops), sections, heads)
 
 
@@ -230,7 +229,7 @@ def _among(values: Cuts, known: Cuts) -> NDArray[np.bool_]:
     """Which of these are among some others; both ascend."""
     if not len(known):
         return np.zeros(len(values), np.bool_)
-    found: NDArray[np.bool_] = known[np.maximum(kernels.count_until(known, values) - 1, 0)] == values
+    found: NDArray[np.bool_] = known[np.maximum(known.searchsorted(values, side="right") - 1, 0)] == values
     return found
 
 
