@@ -101,6 +101,7 @@ def test_turning_a_knob_assembles_again(tab, engine):
         page.locator("#slider").focus()
         page.keyboard.press("End")
     expect(page.locator("#budget")).to_have_value("200000")
+    page.locator("#settings summary").click()
     for name, values in (("packing", PACKINGS), ("sizing", SIZINGS)):
         with tab.answering():
             page.select_option(f"#{name}", values[1])
@@ -114,6 +115,7 @@ def test_turning_a_knob_assembles_again(tab, engine):
 def test_another_model_counts_its_own_tokens(tab, engine):
     """The model's name is a knob like the others."""
     page = tab.open(QUESTION, budget=600)
+    page.locator("#settings summary").click()
     with tab.answering():
         page.fill("#model", "claude")
         page.keyboard.press("Enter")
@@ -170,6 +172,7 @@ def test_an_answer_that_is_overtaken_is_never_shown(tab):
 def test_back_and_forward_go_through_what_was_asked(tab):
     """Each question and each setting is a step of the history."""
     page = tab.open(QUESTION, budget=600)
+    page.locator("#settings summary").click()
     with tab.answering():
         page.select_option("#packing", "interleaved")
     with tab.answering():
@@ -224,6 +227,8 @@ def test_before_a_question_the_page_says_what_it_is_for(tab):
     """An empty page invites, and shows no account."""
     page = tab.open()
     expect(page.locator("#empty")).to_contain_text("What should the model read?")
+    expect(page.locator("#empty")).to_contain_text("nothing here writes an answer")
+    expect(page.locator("#example button")).to_have_text("What is said about house?")
     expect(page.locator("#corpus-open")).to_contain_text("14 documents")
     expect(page.locator("#account")).to_be_hidden()
 
@@ -243,6 +248,7 @@ def test_every_choice_that_people_turn_has_its_control(tab, engine):
     assert len(common) > 15
     assert [name for name in common if page.locator(f"#{name}").count() != 1] == []
     page.get_by_role("button", name="Reading order").click()
+    page.locator("#settings summary").click()
     with tab.answering():
         page.select_option("#order", "best")
     assert "order=best" in page.url
@@ -266,6 +272,7 @@ def test_a_server_that_does_not_answer_is_asked_again(tab):
     """The page says so, and goes on when it is back."""
     page = tab.open(QUESTION, budget=300)
     page.route("**/v1/context", lambda route: route.abort())
+    page.locator("#settings summary").click()
     page.select_option("#fill", "relevant")
     expect(page.locator("#notice")).to_contain_text("The server does not answer")
     expect(page.locator("#notice")).to_contain_text("brimful serve")

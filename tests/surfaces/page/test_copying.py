@@ -35,6 +35,8 @@ def test_copied_commands_give_the_same_text(tab, engine):
     expected = engine.context(ODD, budget=brimful.Budget(300, 40, 0, 0), packing="interleaved").text
     assert expected
     assert copied(tab, "text") == expected
+    asked = engine.context(ODD, budget=brimful.Budget(300, 40, 0, 0), packing="interleaved", with_question=True)
+    assert copied(tab, "prompt") == asked.prompt
     answered = subprocess.run(["sh", "-c", copied(tab, "curl")], capture_output=True, text=True, check=True)
     assert json.loads(answered.stdout)["text"] == expected
     environment = {**os.environ, "PYTHONPATH": str(Path(brimful.__file__).parent.parent), "PYTHONUTF8": "1"}

@@ -3,13 +3,13 @@
 import { make, number, plural } from "./dom.js";
 
 const PARTS = [
-  ["reserves", "reserved"],
-  ["content", "content"],
-  ["digests", "digests"],
-  ["seams", "seams"],
-  ["headers", "headers"],
-  ["markers", "markers"],
-  ["free", "free"],
+  ["reserves", "reserved", "kept for the rest of the call"],
+  ["content", "content", "text of the documents"],
+  ["digests", "digests", "text of the documents, shortened"],
+  ["seams", "seams", "headings and signatures that the passages stand under"],
+  ["headers", "headers", "where each passage is from"],
+  ["markers", "markers", "signs that a text goes on"],
+  ["free", "free", "left of the budget"],
 ];
 const ALWAYS = new Set(["reserves", "content", "headers", "free"]);
 
@@ -40,8 +40,8 @@ export class Bar {
     const said = shown.map(([name, words]) => `${words} ${number(tokens[name])}`);
     this.track.setAttribute("aria-label", `Budget of ${number(answer.account.total)} tokens: ${said.join(", ")}.`);
     this.legend?.replaceChildren(
-      ...shown.map(([name, words]) =>
-        make("div", { class: tokens[name] ? "" : "none" },
+      ...shown.map(([name, words, about]) =>
+        make("div", { class: tokens[name] ? "" : "none", title: about },
           make("dt", {}, make("span", { class: `swatch part-${name}`, "aria-hidden": "true" }), words),
           make("dd", {}, number(tokens[name])))),
     );

@@ -5,6 +5,10 @@ import { RESERVES, asked, chosen, narrowed, reserved } from "./state.js";
 
 /** What each button copies; a promise, since messages are asked for. */
 export const COPIES = {
+  prompt: async ({ run, answer }) => {
+    const format = answer.payload ? "plain" : run.format;
+    return (await post("/v1/context", asked(run, { format, with_question: true }))).prompt;
+  },
   text: async ({ answer }) => answer.text,
   messages: async ({ run, answer }) => {
     const isReady = run.format === "messages";

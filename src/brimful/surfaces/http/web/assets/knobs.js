@@ -3,7 +3,11 @@
 import { find, make, number } from "./dom.js";
 import { CONTROLS, DEFAULTS, RESERVES, choices, filters, narrowed, reserved, switches } from "./state.js";
 
-const KEPT = { reserved_system: "System", reserved_query: "Question", reserved_response: "Answer" };
+const KEPT = {
+  reserved_system: ["System", "Of the budget, for the system prompt"],
+  reserved_query: ["Question", "Of the budget, for the question"],
+  reserved_response: ["Answer", "Of the budget, for the model's answer"],
+};
 const SHAPES = {
   path: "docs/; *.md",
   not_path: "drafts/",
@@ -27,7 +31,7 @@ export class Knobs {
     budget.addEventListener("change", () => this.type(true));
     this.reserves = new Map(RESERVES.map((name) => [name, amount(name)]));
     for (const [name, field] of this.reserves) field.addEventListener("change", () => this.keep(name, field));
-    find("reserves").replaceChildren(...[...this.reserves].map(([name, field]) => labelled(KEPT[name], field)));
+    find("reserves").replaceChildren(...[...this.reserves].map(([name, field]) => labelled(KEPT[name][0], field)));
   }
 
   /** Make the fields from what the server says can be chosen; `models` are names to offer. */
@@ -69,9 +73,9 @@ export class Knobs {
   }
 
   show(run) {
-    for (const [name, field] of this.fields || []) {
-      put(field, run[name]);
-    }
+    for (const [name, field] of this.fields || []) put(field, run[name]);
+    const turned = [...(this.fields || [])].filter(([name]) => run[name] !== DEFAULTS[name]).length;
+    find("settings-sum").textContent = turned ? `${turned} set` : "";
     this.showFilters(run);
     for (const [name, field] of this.reserves) field.value = String(run[name]);
     find("kept-sum").textContent = reserved(run) ? number(reserved(run)) : "";
@@ -127,8 +131,10 @@ const fits = (field, { say }) => (say ? field.reportValidity() : field.checkVali
 
 const option = (choice) => make("option", { value: choice }, choice.replaceAll("_", " "));
 
-const amount = (name) => make("input", { id: name, type: "number", min: "0", step: "1", inputmode: "numeric" });
+const amount = (name) =>
+  make("input", { id: name, title: KEPT[name][1], type: "number", min: "0", step: "1", inputmode: "numeric" });
 
 const words = (name) => name.replaceAll("_", " ");
 
-const labelled = (words, field) => make("div", { class: "knob" }, make("label", { for: field.id }, words), field);
+const labelled = (words, field) =>
+  make("div", { class: "knob" }, make("label", { for: field.id, title: field.title }, words), field);

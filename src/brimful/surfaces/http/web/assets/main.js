@@ -16,7 +16,7 @@ import { showMaps } from "./maps.js";
 import { hideNotice, refuse, warn } from "./notice.js";
 import { openReceipt } from "./receipts.js";
 import { Rest } from "./rest.js";
-import { asked, differences, read, setUp, write } from "./state.js";
+import { DEFAULTS, asked, choices, differences, read, setUp, write } from "./state.js";
 import { nextTheme, showTheme } from "./theming.js";
 import { Windows } from "./windows.js";
 
@@ -57,6 +57,7 @@ async function arrive() {
   Object.assign(state, { run, pinned, root, before: null });
   showQuestion(run.question);
   knobs.show(run);
+  find("settings").open ||= choices().some((name) => run[name] !== DEFAULTS[name]);
   await assemble();
 }
 
@@ -184,9 +185,27 @@ function showNothing() {
   find("empty").replaceChildren(
     ...(state.status.documents
       ? [make("h2", {}, "What should the model read?"),
-         make("p", {}, `Ask ${plural(state.status.documents, "document")}; see what fits in the budget, to the token.`)]
+         make("p", {}, `You get the passages of ${plural(state.status.documents, "document")} that answer a question, `
+           + "as many as fit in the budget. They are for your model to read: nothing here writes an answer."),
+         make("p", { id: "example" })]
       : [make("h2", {}, "The store is empty"),
          make("p", {}, "Fill it with ", make("code", {}, "brimful add FOLDER"), ", or capture a text.")]));
+  if (state.status.documents) showExample().catch(() => {}); // the page does without one
+}
+
+/** A question that this corpus may answer, to be asked by a click: what a document is named after. */
+async function showExample() {
+  const { documents } = await get("/v1/documents");
+  const subjects = documents.map(({ path, title }) => title || path.split("/").pop().replace(/\.\w+$/, "").replace(/[-_.\d]+/g, " "));
+  const subject = subjects.map((words) => words.trim()).find((words) => /^[\p{L}\s]{4,40}$/u.test(words) && !/readme|index/i.test(words));
+  if (!subject || !find("example")) return;
+  const question = `What is said about ${subject}?`;
+  find("example").replaceChildren("For example: ", button(question, () => ask(question), { class: "example" }));
+}
+
+function ask(question) {
+  showQuestion(question);
+  find("ask").requestSubmit();
 }
 
 function refused(error, again) {
@@ -279,7 +298,7 @@ function bindAll() {
   isBound = true;
   dialog.setUp();
   find("bar").append(bar.element);
-  if (matchMedia("(max-width: 899px)").matches) find("settings").open = find("maps-section").open = false;
+  if (matchMedia("(max-width: 899px)").matches) find("maps-section").open = false;
   find("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     if (!state.run) return;

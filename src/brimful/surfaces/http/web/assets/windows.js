@@ -3,6 +3,7 @@
 import { button, bytes, citation, find, key, make, named, place, plural } from "./dom.js";
 import { cut, marked } from "./marks.js";
 
+const NEAR = 400; // bytes in which words count as standing together
 const LONG = 24; // lines; a longer window is folded until it is asked for
 
 /** The list of windows; those that stay keep their place in the page, with focus and scroll. */
@@ -45,6 +46,7 @@ export class Windows {
     }
     this.known = shown;
     this.list.replaceChildren(...nodes);
+    for (const card of shown.values()) card.openAtHit();
     if (held && document.activeElement === document.body) {
       nodes.find((node) => node.dataset.key === held)?.focus({ preventScroll: true });
     }
@@ -89,6 +91,7 @@ export class Windows {
 
 class Card {
   constructor(window, open) {
+    this.matches = window.matches;
     this.count = window.text.split("\n").length - (window.text.endsWith("\n") ? 1 : 0);
     const folds = this.count > LONG;
     const title = `window-${Math.random().toString(36).slice(2)}`;
@@ -125,6 +128,17 @@ class Card {
   unfold() {
     this.text.classList.toggle("folded");
     this.label();
+    this.openAtHit();
+  }
+
+  /** Scroll a folded text to where most words of the question stand together. */
+  openAtHit() {
+    const isFolded = this.fold && this.text.classList.contains("folded");
+    const marks = isFolded ? this.text.querySelectorAll("mark") : [];
+    const hit = marks[densest(this.matches)];
+    const from = hit ? hit.offsetTop - this.text.offsetTop - this.text.clientHeight / 4 : 0;
+    this.text.scrollTop = Math.max(from, 0);
+    this.text.classList.toggle("inside", this.text.scrollTop > 0);
   }
 
   label() {
@@ -132,6 +146,13 @@ class Card {
     this.fold.setAttribute("aria-expanded", String(!isFolded));
     this.fold.textContent = isFolded ? `Show all ${plural(this.count, "line")}` : "Show less";
   }
+}
+
+/** The match that most different words follow closely. */
+function densest(matches) {
+  const words = matches.map(({ start }) =>
+    new Set(matches.filter((other) => other.start >= start && other.start < start + NEAR).map(({ word }) => word)).size);
+  return words.indexOf(Math.max(...words));
 }
 
 function ranked(windows) {
