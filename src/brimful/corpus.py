@@ -14,6 +14,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from brimful import rules
 from brimful.assembly.citing import check_answer
 from brimful.assembly.context import Context, digest_document, relevance_of
@@ -58,6 +60,7 @@ from brimful.store.documents import WholeDocuments
 from brimful.store.rows import Listed
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
+from brimful.text.terms import terms_of
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.window import Window
 
@@ -287,28 +290,40 @@ class Corpus:
         question: str | None = None,
         model: str = DEFAULT_MODEL,
         path: str | Sequence[str] = (),
+        tokens: bool = False,
     ) -> CorpusMap:
-        """Files with their headings and definitions as indented lines, within a budget.
+        """Files by folder with their headings and definitions as indented lines, within a budget.
 
-        Every file is named before any is opened; with a question, the documents that it finds come first, opened, with
-        the names that it uses. `path` is a part of the paths to show, a pattern, or several of them.
+        With a question, the documents that it finds come first, opened, with the names that it uses. `path` is a part
+        of the paths to show, a pattern, or several of them; `tokens` also gives the length of each file.
         """
-        return self._draw_map(budget_of(budget).available, question, model, path)
+        return self._draw_map(budget_of(budget).available, question, model, path, tokens=tokens)
 
-    def _draw_map(self, tokens: int, question: str | None, model: str, path: str | Sequence[str]) -> CorpusMap:
+    def _draw_map(
+        self, room: int, question: str | None, model: str, path: str | Sequence[str], *, tokens: bool = False
+    ) -> CorpusMap:
         documents = self.columns.documents
         rows = by_importance(documents, self._rows(path))
         hits = None if question is None else self.search(question, limit=_MAPPED_DOCUMENTS, path=_as_tuple(path))
         best = [] if hits is None else [name for name, _ in hits.documents][:_MAPPED_DOCUMENTS]
         files = dict.fromkeys([*best, *(documents.paths[row] for row in rows)])
+        counter = tokens_for(model)
         return draw(
             tuple(files),
             partial(inside, self.snapshot),
-            counter=tokens_for(model),
-            room=tokens,
+            counter=counter,
+            room=room,
             answered=len(best),
             words=() if hits is None else _question_words(hits),
+            uses=self._uses,
+            tokens_of=(lambda path: counter.count(self.text(path, 0, len(self.document(path))))) if tokens else None,
         )
+
+    def _uses(self, name: str) -> int:
+        """How many documents have a name in their text."""
+        terms = terms_of(name.encode("utf-8", "replace")).names
+        counts = self.columns.document_counts(self.columns.places(max(terms, key=len))) if terms else ()
+        return int(np.count_nonzero(counts))
 
     def context(self, ask: Ask) -> Context:
         """The fullest context within the budget of a question; nothing is condensed."""

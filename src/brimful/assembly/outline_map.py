@@ -23,6 +23,9 @@ from brimful.text.tokens import Measure, TokenCounter
 _MAX_OUTLINED_BYTES = 2_000_000
 """A longer document is named without its headings and definitions."""
 
+_NAMED_SHARE = 3
+"""One part in so many of the room names files before any is opened."""
+
 _FIRST_ROUND = 6
 """Names of a level that each file shows in the first round; twice as many in each further one."""
 
@@ -134,15 +137,18 @@ def _one_line(text: str) -> str:
     return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1].rstrip()}…"
 
 
-def levels(entries: Sequence[MapEntry]) -> list[list[int]]:
-    """The indices of entries by level, public names first; a single title joins the level below it.
+def levels(entries: Sequence[MapEntry], uses: Callable[[str], int] = lambda _: 0) -> list[list[int]]:
+    """The indices of entries by level, public names first, then those in most use; a single title joins the next level.
 
     >>> levels([MapEntry(name, name, depth, -1) for name, depth in (("Tea", 1), ("_Green", 2), ("Black", 2))])
     [[0, 2, 1]]
+    >>> levels([MapEntry(name, name, 1, -1) for name in ("pot", "tea")], {"pot": 1, "tea": 9}.__getitem__)
+    [[1, 0]]
     """
     is_titled = sum(entry.depth == 1 for entry in entries) == 1
     by_level: dict[int, list[int]] = defaultdict(list)
-    for index in sorted(range(len(entries)), key=lambda index: (entries[index].name.startswith("_"), index)):
+    order = {index: (entry.name.startswith("_"), -uses(entry.name), index) for index, entry in enumerate(entries)}
+    for index in sorted(order, key=order.__getitem__):
         by_level[max(entries[index].depth - is_titled, 1)].append(index)
     return [by_level[level] for level in range(1, max(by_level, default=0) + 1)]
 
@@ -186,13 +192,16 @@ def draw(
     room: int,
     answered: int = 0,
     words: Sequence[frozenset[bytes]] = (),
+    uses: Callable[[str], int] = lambda _: 0,
+    tokens_of: Callable[[str], int] | None = None,
 ) -> CorpusMap:
     """The map of some files, the most important first, in at most `room` tokens.
 
-    Every file is named before any is opened, and every level is shown before the next one. The first `answered` files
-    answer a question with these words: they come first with their entries, matching names before others.
+    A third of the room names files; these are opened level by level, the names that many documents use first; then the
+    others follow. The first `answered` files answer a question with these words: they come first with their entries,
+    matching names before others. `tokens_of` gives the length of a file where that is to be shown.
     """
-    sheet = _Sheet(files, open_file, counter, answered, words)
+    sheet = _Sheet(files, open_file, counter, answered, words, uses, tokens_of, room)
     items = sheet.fitting(room)
     while items and counter.count("".join(sheet.lines(items))) > room:  # for counters whose sums are inexact
         items = items[:-1]
@@ -216,9 +225,13 @@ class _Sheet:
         counter: TokenCounter,
         answered: int,
         words: Sequence[frozenset[bytes]],
+        uses: Callable[[str], int],
+        tokens_of: Callable[[str], int] | None,
+        room: int,
     ) -> None:
         self._files, self._open_file, self._counter = files, open_file, counter
-        self._answered, self._words = answered, words
+        self._answered, self._words, self._uses = answered, words, uses
+        self._tokens_of, self._room = tokens_of, room
         self._opened: dict[int, Sequence[MapEntry]] = {}
         self._levels: dict[int, list[list[int]]] = {}
         self._measures: dict[str, Measure] = {}
@@ -241,25 +254,37 @@ class _Sheet:
         return items[:low]
 
     def lines(self, items: Sequence[Item]) -> Iterator[str]:
-        """The lines of these items by path, files of an answer first, with the number of omitted ones."""
+        """The lines of these items: files of an answer, then folders with their files; and how many are omitted."""
         entries: dict[int, list[int]] = {}
         for file, entry in items:
             entries.setdefault(file, []).append(entry)
-        for file in sorted(entries, key=lambda file: (min(file, self._answered), self._files[file])):
+        above = ""
+        for file in sorted(entries, key=lambda file: (min(file, self._answered), self._place(file))):
+            folder, _ = self._place(file)
+            if folder and folder != above:
+                yield f"{safe_name(folder)}/\n"
+            above = folder
             for entry in sorted(entries[file]):
                 yield self._line((file, entry))
             omitted = len(self._entries(file)) - len(entries[file]) + 1 if len(entries[file]) > 1 else 0
             if omitted:
-                yield f"{_INDENT}… {omitted:,} more\n"
+                yield f"{_INDENT * (1 + bool(folder))}… {omitted:,} more\n"
         if omitted := len(self._files) - len(entries):
             yield f"… {omitted:,} more {'file' if omitted == 1 else 'files'}\n"
 
     def _line(self, item: Item) -> str:
         file, index = item
+        folder, name = self._place(file)
         if index < 0:
-            return f"{safe_name(self._files[file])}\n"
+            length = f" ({self._tokens_of(self._files[file]):,} tokens)" if self._tokens_of else ""
+            return f"{_INDENT * bool(folder)}{safe_name(name)}{length}\n"
         entry = self._entries(file)[index]
-        return f"{_INDENT * entry.depth}{entry.text}\n"
+        return f"{_INDENT * (entry.depth + bool(folder))}{entry.text}\n"
+
+    def _place(self, file: int) -> tuple[str, str]:
+        """The folder that a file is listed under, and its name there; a file of an answer has its whole path."""
+        folder, _, name = self._files[file].rpartition("/")
+        return ("", self._files[file]) if file < self._answered else (folder, name)
 
     def _tokens(self, items: Sequence[Item]) -> int:
         measures = [self._measure(line) for line in self.lines(items)]
@@ -283,9 +308,15 @@ class _Sheet:
             yield from ((file, entry) for entry in self._matched(file))
             yield from ((file, entry) for entry in self._level(file, 1)[:_FIRST_ROUND])
         yield from self._rounds(answer)
-        yield from ((file, -1) for file in other_files)
-        if not self._answered:
-            yield from self._rounds(other_files)
+        if self._answered:
+            yield from ((file, -1) for file in other_files)
+            return
+        lengths = accumulate(self._measure(self._line((file, -1))).tokens for file in other_files)
+        first = range(bisect_right(list(lengths), self._room // _NAMED_SHARE))
+        yield from ((file, -1) for file in first)
+        yield from self._rounds(first)
+        yield from ((file, -1) for file in other_files[len(first) :])
+        yield from self._rounds(other_files[len(first) :])
 
     def _rounds(self, files: Iterable[int]) -> Iterator[Item]:
         """Entries level by level; each file shows some at its turn, and more at the next."""
@@ -302,7 +333,7 @@ class _Sheet:
 
     def _level(self, file: int, depth: int) -> list[int]:
         if file not in self._levels:
-            self._levels[file] = levels(self._entries(file))
+            self._levels[file] = levels(self._entries(file), self._uses)
         by_level = self._levels[file]
         return by_level[depth - 1] if depth <= len(by_level) else []
 

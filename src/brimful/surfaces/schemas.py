@@ -197,6 +197,7 @@ class MapRequest(_Body):
     )
     model: Annotated[str, Field(max_length=200)] = Field(DEFAULT_MODEL, description="The model whose tokens count")
     path: Texts = Field([], description="Parts of paths or patterns; any of them")
+    tokens: bool = Field(default=False, description="Also the length of each file")
 
 
 class CiteRequest(_Body):

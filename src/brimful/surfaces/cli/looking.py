@@ -23,14 +23,16 @@ _UNITS = ("", "k", "M", "G", "T")
 _STEP = 1_000
 
 
-def outline(line: Line, *, budget: int, question: str | None, path: Sequence[str] | None, model: str) -> int:
+def outline(
+    line: Line, *, budget: int, question: str | None, path: Sequence[str] | None, model: str, tokens: bool
+) -> int:
     """Print files with their headings and definitions, within a budget."""
     budget_of(budget)
     tokens_for(model)  # an unknown model is refused before anything is read
     question = None if question is None else question_text(question)
     corpus = asked_corpus(line)
     with corpus.engine as engine, engine.corpus():
-        drawn = engine.map(budget=budget, question=question, model=model, path=tuple(path or ()))
+        drawn = engine.map(budget=budget, question=question, model=model, path=tuple(path or ()), tokens=tokens)
         record = {"question": question, **records.map_record(drawn), "root": engine.root, "store": str(engine.path)}
         give(records.as_json(record) if line.as_json else drawn.text)
         if not line.quiet:

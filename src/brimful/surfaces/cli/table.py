@@ -194,12 +194,13 @@ _ALL = (
     Command(
         "map",
         "looking",
-        "Outline the files: headings and definitions within a budget. Every file is named before any is opened; with "
-        "--question, the files that match come first.",
+        "Outline the files: headings and definitions within a budget. The names that many files use come first; "
+        "with --question, the files that match.",
         (_PATHS,),
         (
             _plain("budget"),
             _value("question", "QUESTION", "Show first what this question is about."),
+            _switch("tokens", "--tokens", "Also show the length of each file."),
             *(_plain("path"), _plain("model"), *_ENDS),
         ),
     ),

@@ -198,7 +198,7 @@ def question_routes(service: Service) -> APIRouter:
         service.check_budget(body.budget)
         service.check_question(body.question or "")
         with engine.corpus() as corpus:
-            corpus_map = corpus.map(budget=body.budget, question=body.question, model=body.model, path=body.path)
+            corpus_map = corpus.map(**body.model_dump())
             return {**records.map_record(corpus_map), "root": corpus.root}
 
     @routes.post("/cite", responses=described(ShownPassage, 400, 413, 415))
