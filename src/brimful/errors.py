@@ -292,6 +292,9 @@ class StoreRulesError(StoreError):
     code = "store.rules"
 
 
+_MOST_LISTED = 20  # choices, where a close one is named
+
+
 def choose(value: str, choices: Iterable[str], *, what: str) -> str:
     """Return `value` if it is one of `choices`, else raise a ChoiceError with close names.
 
@@ -304,7 +307,9 @@ def choose(value: str, choices: Iterable[str], *, what: str) -> str:
     names = tuple(choices)
     if value in names:
         return value
-    raise ChoiceError(f"unknown {what} {value!r}; {suggest(value, names)}choices: {', '.join(names)}")
+    close = suggest(value, names)
+    listed = "" if close and len(names) > _MOST_LISTED else f"choices: {', '.join(names)}"
+    raise ChoiceError(f"unknown {what} {value!r}; {close}{listed}".rstrip())
 
 
 def did_you_mean(close: Sequence[str]) -> str:

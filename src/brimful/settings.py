@@ -384,7 +384,7 @@ class Ask:
         400
         >>> Ask.of("Tea?", {"ordr": "best"})
         Traceback (most recent call last):
-        brimful.errors.ChoiceError: unknown setting 'ordr'; did you mean 'order'? choices: after, anyway, ...
+        brimful.errors.ChoiceError: unknown setting 'ordr'; did you mean 'order'?
         """
         values = {**chosen, **(pairs(more) if isinstance(more, str) else more)}
         profile = choose(str(values.pop("profile", "default")), tuple(_PROFILES), what="profile")

@@ -34,9 +34,11 @@ def read(
     """The command and the value of each argument and option.
 
     `configured` gives the value of a setting, None where there is none. The choices of a question are gathered under
-    `ask`, and only if they were made. A line without a command that has a word with a space in it is for `context`.
+    `ask`, and only if they were made. A line that begins with a word with a space in it, or with an option before one,
+    is for `context`.
     """
-    is_question = words[0] not in COMMANDS and any(" " in word.strip() for word in words) and not is_file(words[0])
+    first = words[:1] if not words[0].startswith("-") else words
+    is_question = any(" " in word.strip() for word in first) and not is_file(words[0])
     command = COMMANDS["context"] if is_question else _command(words[0], is_file)
     line = _parsed(words if is_question else words[1:], command)
     values = {argument.name: line[argument.name] for argument in command.arguments}

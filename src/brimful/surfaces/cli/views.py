@@ -37,6 +37,7 @@ _SKIP_PHRASES = {
     "encoding": "in an unknown encoding",
     "missing_part": "in a format that needs an extra",
 }
+_REASONS = {"budget": "did not fit", "duplicate": "says what another window says", "empty": "has no text"}
 _COUNTS = ("added", "changed", "renamed", "removed", "unchanged")
 _LABEL = 10
 _FILLS = "  fills"
@@ -302,7 +303,9 @@ def explanation(record: Record) -> str:
     for window in record["omitted"][:_MOST_OMITTED]:
         price = f"; enters at {window['enters_at']:,} tokens" if window["enters_at"] else ""
         lines.append(f"{_out('faint', 'out')} {_out('path', _where(window))}")
-        lines.append(f"    {window['score']:.2f}: {window['reason'].replace('_', ' ')}{price}")
+        lines.append(
+            f"    {window['score']:.2f}: {_REASONS.get(window['reason'], window['reason'].replace('_', ' '))}{price}"
+        )
     if len(record["omitted"]) > _MOST_OMITTED:
         lines.append(f"… and {len(record['omitted']) - _MOST_OMITTED:,} more that did not fit; --json lists them all")
     return "".join(f"{line}\n" for line in lines)
