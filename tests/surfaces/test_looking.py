@@ -25,17 +25,17 @@ def test_a_folder_is_mapped_in_one_step(brimful, own):
     """Files with headings and definitions on standard output, what they count on standard error."""
     done = brimful("map", own)
     assert done.code == 0
-    assert done.out == "own/mind.md\n  Mind\nown/src/kettle.py\n  def boil(water)\nown/tea.md\n  Tea\n"
+    assert done.out == "own/\n  mind.md\n    Mind\n  tea.md\n    Tea\nown/src/\n  kettle.py\n    def boil(water)\n"
     tokens = tokens_for("gpt-4o").count(done.out)
     assert f"{tokens} of 4,000 tokens (o200k_base): 3 of 3 files, 3 headings and definitions in them" in done.err
 
 
 def test_a_map_is_as_large_as_its_budget(brimful, store):
     """What does not fit is counted, quietly if wanted, and nothing that fits nowhere is shown."""
-    done = brimful("map", "--store", store, "--budget", "12", "--quiet")
+    done = brimful("map", "--store", store, "--budget", "16", "--quiet")
     assert (done.code, done.err) == (0, "")
     assert done.out.endswith("… 2 more files\n")
-    assert tokens_for("gpt-4o").count(done.out) <= 12
+    assert tokens_for("gpt-4o").count(done.out) <= 16
     assert brimful("map", "--store", store, "--budget", "1").code == 1
 
 
@@ -43,7 +43,7 @@ def test_a_map_can_be_for_a_question_and_for_some_paths(brimful, store):
     """--question ranks, --path narrows, --json tells the counts."""
     assert brimful("map", "--store", store, "--question", "when came tea to Europe?").out.startswith("corpus/tea.md\n")
     record = json.loads(brimful("map", "--store", store, "--path", "src/", "--path", "mind", "--json").out)
-    assert record["text"] == "corpus/mind.md\n  Mind\ncorpus/src/kettle.py\n  def boil(water)\n"
+    assert record["text"] == "corpus/\n  mind.md\n    Mind\ncorpus/src/\n  kettle.py\n    def boil(water)\n"
     assert (record["files"], record["names"], record["files_left_out"]) == (2, 2, 0)
     assert record["tokens"] == tokens_for("gpt-4o").count(record["text"])
 
