@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from dataclasses import field as new
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from brimful.search.columns import CorpusColumns
 from brimful.search.late import LateEncoder
 from brimful.search.pools import DIRECT_PERCENT, Pool, one_pool, parse_synonyms, pools_of, related_to
 from brimful.search.search import Found, ParsedQuestion, best_of, parse_question, with_matches
-from brimful.settings import AskSettings, FieldSettings, PackSettings, WindowSettings
+from brimful.settings import AskSettings, FieldSettings, WindowSettings
 from brimful.store.documents import WholeDocuments
 from brimful.text.tokens import TokenCounter, least_tokens
 from brimful.windows.cutoff import LARGE_TOKENS, NEXT_IN_LINE, SCRAP_BYTES, relevance_cutoff
@@ -60,11 +60,10 @@ class ContextBuilder:
     _filling: dict[int, tuple[Window, Window]] = new(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        settings = {choice.name: getattr(self.settings, choice.name) for choice in fields(PackSettings)}
-        settings["prefer_recent"] = False  # the ranking has done so
         self._window_cache = WindowCache(self.settings.windows)
         form, cap = form_for(self.settings.format), cap_for(self.settings.sizing, self.settings.windows)
-        self._packer = Packer(self.counter, form, PackSettings(**settings), cap_bytes=cap)
+        settings = replace(self.settings, prefer_recent=False)  # the ranking has done so
+        self._packer = Packer(self.counter, form, settings, cap_bytes=cap)
 
     def fullest(self, room: Budget) -> tuple[Context, Found]:
         """Search, inflate, pack; with sizing `field`, the cutoff is where all better hits just fit."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field as dataclass_field
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -50,9 +50,10 @@ def choice(default: Any, help: str, **about: Any) -> Any:  # noqa: A002
 
 @cache
 def choices_of(settings: type[Any]) -> dict[str, Choice]:
-    """The choices of a dataclass by name, in the order of its fields."""
+    """The choices of a dataclass by name, its own before those that it inherits."""
     choices = {}
-    for field in fields(settings):
+    inherited = {field.name for base in settings.__mro__[1:] if is_dataclass(base) for field in fields(base)}
+    for field in sorted(fields(settings), key=lambda field: field.name in inherited):
         if (choice := field.metadata.get("choice")) is not None:
             kinds = str(field.type).split(" | ")
             choices[field.name] = choice._replace(

@@ -136,27 +136,6 @@ class DensifySettings:
         check(self)
 
 
-# What `PackSettings` and `AskSettings` both have.
-_packing = partial(choice, "greedy", "Which windows get in first.", names=PACKINGS, common=True)
-_order = partial(
-    choice,
-    "relevance",
-    "Documents by their best window, the three best windows first, or the best documents at both ends.",
-    names=ORDERS,
-    common=True,
-)
-_fill = partial(
-    choice, "brim", "Fill the rest of the budget, or stop at what matters.", names=FILLS, common=True
-)  # "brim" grows windows into their documents until the next unit would not fit; "relevant" adds nothing
-_trim = partial(choice, True, "Cut the best window that does not fit, so that its hits still get in.", is_fine=True)
-_dedup = partial(
-    choice,
-    None,
-    "Leave out windows this similar to a better one; 0.8 in CFS, none keeps all.",
-    low=0,
-    high=1,
-    is_fine=True,
-)
 _twins = partial(
     choice,
     help="Show passages this similar in several documents once; none shows every one.",
@@ -164,35 +143,39 @@ _twins = partial(
     high=1,
     is_fine=True,
 )
-_most_of_one = partial(choice, None, "Windows of one document at most.", low=1, is_fine=True)
-_recent = partial(
-    choice, False, "Let newer documents count for more; what is a month older gains half as much.", is_fine=True
-)
-_metadata = partial(choice, False, "Show title, kind, language and time of each document.", is_fine=True)
-_line_numbers = partial(
-    choice,
-    "ranges",
-    "Name the lines of each window, number every line, or neither.",
-    names=LINE_NUMBERS,
-    common=True,
-)
 
 
 @dataclass(frozen=True, slots=True)
 class PackSettings:
     """How windows become a context (CFS AssemblyConfig)."""
 
-    packing: Packing = _packing()
-    dedup_threshold: float | None = _dedup()
+    packing: Packing = choice("greedy", "Which windows get in first.", names=PACKINGS, common=True)
+    # "brim" grows windows into their documents until the next unit would not fit; "relevant" adds nothing.
+    fill: Fill = choice("brim", "Fill the rest of the budget, or stop at what matters.", names=FILLS, common=True)
+    trim: bool = choice(True, "Cut the best window that does not fit, so that its hits still get in.", is_fine=True)
+    order: Order = choice(
+        "relevance",
+        "Documents by their best window, the three best windows first, or the best documents at both ends.",
+        names=ORDERS,
+        common=True,
+    )
+    dedup_threshold: float | None = choice(
+        None,
+        "Leave out windows this similar to a better one; 0.8 in CFS, none keeps all.",
+        low=0,
+        high=1,
+        is_fine=True,
+    )
     twin_threshold: float | None = _twins(None)
-    max_per_document: int | None = _most_of_one()
-    prefer_recent: bool = _recent()
+    max_per_document: int | None = choice(None, "Windows of one document at most.", low=1, is_fine=True)
+    prefer_recent: bool = choice(
+        False, "Let newer documents count for more; what is a month older gains half as much.", is_fine=True
+    )
     recent_half_life_days: ClassVar[int] = 30
-    include_metadata: bool = _metadata()
-    line_numbers: LineNumbers = _line_numbers()
-    order: Order = _order()
-    trim: bool = _trim()
-    fill: Fill = _fill()
+    include_metadata: bool = choice(False, "Show title, kind, language and time of each document.", is_fine=True)
+    line_numbers: LineNumbers = choice(
+        "ranges", "Name the lines of each window, number every line, or neither.", names=LINE_NUMBERS, common=True
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -238,24 +221,14 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class AskSettings:
+class AskSettings(PackSettings):
     """All choices of a question but its budget."""
 
     model: str = choice(DEFAULT_MODEL, "Whose tokens: a model or a vocabulary.", unit="name", common=True)
     format: FormatName = choice("plain", "How the context is written.", names=FORMATS, common=True)
     sizing: Sizing = choice("field", "How much surrounds a hit.", names=SIZINGS, common=True)
     strategy: Strategy = choice("adjacent", "Which windows belong together.", names=STRATEGIES, common=True)
-    packing: Packing = _packing()
-    fill: Fill = _fill()
-    trim: bool = _trim()
-    order: Order = _order()
-    dedup_threshold: float | None = _dedup()
     twin_threshold: float | None = _twins(0.9)
-    max_per_document: int | None = _most_of_one()
-    prefer_recent: bool = _recent()
-    recent_half_life_days: ClassVar[int] = 30
-    include_metadata: bool = _metadata()
-    line_numbers: LineNumbers = _line_numbers()
     # `Context.prompt` has the map, the context and the question, and the budget covers all three.
     with_question: bool | None = choice(
         None, "Add the question after the context; default: only in messages.", flag="question"
