@@ -146,10 +146,10 @@ def test_help_names_every_option_at_any_width(monkeypatch, columns):
 
 
 def test_a_question_to_a_store_loads_what_it_needs(brimful, corpus, tmp_path):
-    """Nothing that serves, indexes or condenses, and no tokenizer."""
+    """Nothing that serves, indexes or condenses, and one tokenizer."""
     program = (
         "import sys; from brimful.surfaces.cli import main; code = main(sys.argv[1:]); "
-        "heavy = {'fastapi', 'mcp', 'pydantic', 'splintr', 'starlette', 'tokenizers', 'uvicorn', "
+        "heavy = {'fastapi', 'mcp', 'pydantic', 'starlette', 'tokenizers', 'uvicorn', "
         "'brimful.documents.loaders', 'brimful.densify', 'brimful.ingest.folders', 'brimful.receipts.sources', "
         "'brimful.store.postgres'}; "
         "sys.exit(f'{code} {heavy & set(sys.modules)}')"

@@ -9,7 +9,8 @@ receipts       explain, cite, verify
 stores         stores
 digests        densify, capture
 serving        serve, mcp, add --watch
-evaluating, examining, setup     eval, doctor, config
+examining      doctor, model, eval
+setup          config
 opening        the corpus that a command asks, up to date
 places         which store a command means
 configuration  settings and where they come from

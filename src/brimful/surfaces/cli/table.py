@@ -349,7 +349,7 @@ _ALL = (
     ),
     Command(
         "eval",
-        "evaluating",
+        "examining",
         "Measure how much of the evidence contexts hold. On a set of questions with their evidence.",
         (_needed("place", "SET", "The folder of a set (docs/evaluation.md)."),),
         (

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -130,7 +129,6 @@ def bar(parts: Sequence[tuple[str, int, str]], room: int) -> str:
 
 
 _SHOWN_SECONDS = 0.1
-_TICK_SECONDS = 1.0
 _SURE_SECONDS = 2.0  # sooner, the time left would be a guess
 
 
@@ -140,52 +138,33 @@ _Advance = Callable[[str, int, int], None]
 
 @contextmanager
 def progress(task: str) -> Iterator[_Advance | None]:
-    """Show progress with the time left on a terminal, and leave nothing there; None elsewhere.
-
-    Files come in batches: in between the clock goes on, so that nobody takes it for stuck.
-    """
+    """Show progress with the time left on a terminal, and leave nothing there; None elsewhere."""
     if is_plain(sys.stderr):
         yield None
         return
     began = drawn = time.monotonic()
-    name, done, total = "", 0, 0
-    is_over, drawing = threading.Event(), threading.Lock()
 
-    def draw() -> None:
-        seconds = time.monotonic() - began
+    def advance(name: str, done: int, total: int) -> None:
+        nonlocal drawn
+        now = time.monotonic()
+        if now - drawn < _SHOWN_SECONDS:  # drawing more often would take longer than the work
+            return
+        drawn, seconds = now, now - began
         count = f" {done:,} of {total:,}" if total else f" {done:,}" if done else ""
-        left = (
-            f", {_clock(seconds * (total - done) / done)} left" if 0 < done < total and seconds > _SURE_SECONDS else ""
-        )
+        is_sure = 0 < done < total and seconds > _SURE_SECONDS
+        left = f", {_clock(seconds * (total - done) / done)} left" if is_sure else ""
         line = shortened(f"{task}{count} {_clock(seconds)}{left}", width() - 1)
         last = shortened(one_line(name), min(30, width() - len(line) - 2))
-        with drawing:
-            if not is_over.is_set():
-                sys.stderr.write(f"\r\x1b[2K{line} {tint('faint', last)}" if last else f"\r\x1b[2K{line}")
-                sys.stderr.flush()
+        sys.stderr.write(f"\r\x1b[2K{line} {tint('faint', last)}" if last else f"\r\x1b[2K{line}")
+        sys.stderr.flush()
 
-    def tick() -> None:
-        while not is_over.wait(_TICK_SECONDS):
-            draw()
-
-    def advance(current: str, count: int, of: int) -> None:
-        nonlocal name, done, total, drawn
-        name, done, total = current, count, of
-        if time.monotonic() - drawn >= _SHOWN_SECONDS:  # drawing more often would take longer than the work
-            drawn = time.monotonic()
-            draw()
-
-    draw()
-    clock = threading.Thread(target=tick, name="brimful-progress", daemon=True)
-    clock.start()
+    sys.stderr.write(f"\r\x1b[2K{task}")
+    sys.stderr.flush()
     try:
         yield advance
     finally:
-        with drawing:
-            is_over.set()
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
-        clock.join()
+        sys.stderr.write("\r\x1b[2K")
+        sys.stderr.flush()
 
 
 def _clock(seconds: float) -> str:
