@@ -48,8 +48,8 @@ def test_the_budget_is_spent(engine, sizing, budget, question):
 def test_what_is_dropped_is_named(engine, sizing, fill):
     """Every hit that was asked for is shown or left out for the budget's sake, and nothing that is left out fits."""
     context = engine.context("payment gateway outage", budget=300, sizing=sizing, fill=fill, top_k=40)
-    hits = engine.search("payment gateway outage", limit=40, operators=False).hits
-    hits = hits if fill == "brim" else [hit for hit in hits if 2 * hit.score >= hits[0].score]
+    found = engine.search("payment gateway outage", limit=40, operators=False)
+    hits = found.hits if fill == "brim" else found.hits[: found.relevant]
     spans = [(each.path, each.start, each.end) for each in context.windows]
     spans += [(each.window.path, each.window.start, each.window.end) for each in context.omitted]
     for hit in hits:

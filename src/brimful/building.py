@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as new
 from typing import TYPE_CHECKING
 
-from brimful.assembly.context import Context, Omitted
+from brimful.assembly.context import Context
 from brimful.assembly.fill import FULL_PERCENT
 from brimful.assembly.formats import form_for
 from brimful.assembly.pack import Packer
@@ -20,7 +21,7 @@ from brimful.search.pools import DIRECT_PERCENT, Pool, one_pool, parse_synonyms,
 from brimful.search.search import Found, ParsedQuestion, best_of, parse_question, with_matches
 from brimful.settings import AskSettings, FieldSettings, WindowSettings
 from brimful.store.documents import WholeDocuments
-from brimful.text.tokens import TokenCounter, least_tokens
+from brimful.text.tokens import TokenCounter
 from brimful.windows.cutoff import LARGE_TOKENS, NEXT_IN_LINE, SCRAP_BYTES, relevance_cutoff
 from brimful.windows.inflate import Inflation, WindowCache, inflate, inflate_pools
 from brimful.windows.policies import cap_for
@@ -35,8 +36,6 @@ _BYTES_PER_TOKEN = 8  # more than any text has on average, so that enough candid
 _MOST_TRIES = 6  # where headers cost less than was thought, or units are shorter than they are on average
 _MOST_STEP = 8  # at most this many times as many bytes are shared out at the next try
 _MOST_SCALE = 256  # and in all
-_LEAST_WINDOW_TOKENS = 4  # a header and a word cost more
-_EDGES = 16  # tokens: what a format may write in fewer than the text has
 _LEAST_STEP = 64  # one hit less for this many, so that the tries come to an end
 
 
@@ -79,28 +78,17 @@ class ContextBuilder:
             result = self._search_for(limit, room.available)
             cutoff = self._cutoff(result, room)
         if self.settings.fill == "relevant":
-            cutoff = min(cutoff, result.relevant)
-        windows = self._field_windows(result, cutoff, room.available)
-        best = self.packed(windows, room)
-        without_heads = [window for window in windows if isinstance(window, Cluster) or window.hits]
-        if len(without_heads) < len(windows) and _count_shown(result.hits[:cutoff], best) < cutoff:
-            best = self.packed(without_heads, room)  # hits matter more than heads of functions
-        if cutoff == len(result.hits):
-            return best, result
-        with_next = self._field_windows(result, cutoff, room.available, next_in_line=NEXT_IN_LINE)
-        if self.settings.fill == "brim" and not _is_full(best):
-            # The shown documents have no more to say: add the next hits, if they push out none of the better ones.
-            fuller = self.packed(with_next, room)
-            keeps_better = _count_shown(result.hits[:cutoff], fuller) >= _count_shown(result.hits[:cutoff], best)
-            if keeps_better and fuller.tokens > best.tokens:
-                return fuller, result
-        if self.settings.strategy == "adjacent" and self.settings.fill == "brim":
-            shown_ids = {window.id for window in windows if isinstance(window, Window)}
-            next_windows = [window for window in with_next if isinstance(window, Window) and window.id not in shown_ids]
-            best = self._fill_up(
-                best, [window for window in windows if isinstance(window, Window)], next_windows, result, room
-            )
-        return _with_omitted(best, with_next), result
+            return self.packed(self._field_windows(result, min(cutoff, result.relevant), room.available), room), result
+        windows = self._field_windows(result, max(cutoff, 1), room.available)
+        if not cutoff:  # the best hit matters more than the head of its function
+            windows = [window for window in windows if isinstance(window, Cluster) or window.hits]
+        further: list[Window] = []
+        if self.settings.strategy == "adjacent":
+            ids = {window.id for window in windows if isinstance(window, Window)}
+            more = self._field_windows(result, max(cutoff, 1), room.available, next_in_line=NEXT_IN_LINE)
+            least = SCRAP_BYTES if room.available >= LARGE_TOKENS else 0
+            further = [w for w in more if isinstance(w, Window) and w.id not in ids and len(w.span) >= least]
+        return self._packer.pack(windows, room, further=further), result
 
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
         """The windows of a larger budget, including those that do not fit."""
@@ -148,7 +136,7 @@ class ContextBuilder:
         )
 
     def _cutoff(self, result: Found, room: Budget) -> int:
-        """The number of best hits that fit together, headers, edges and seams included.
+        """The number of best hits that fit together, headers, edges and seams included; 0 where none fits.
 
         Costs are exact only once windows are packed, so an estimate is tried and corrected by its error.
         """
@@ -171,7 +159,7 @@ class ContextBuilder:
                 too_many = cutoff
                 step = max(-(-(cost - available) // price), cutoff // _LEAST_STEP, 1)
                 cutoff = max(cutoff - step, fits + 1)
-        return fits or min(1, len(result.hits))
+        return fits
 
     def _estimate(self, hits: Sequence[Hit], tokens: int) -> int:
         """About how many hits the budget has room for, so that no further documents are read."""
@@ -199,6 +187,7 @@ class ContextBuilder:
         or fewer bytes until the written context fills the budget.
         """
         brims = self.settings.fill == "brim"
+        brims = self.settings.fill == "brim"
         while True:
             pools = self._pools(result, room.available)
             inflation = self._fullest_inflation(pools, room, squeezed_only=not brims)
@@ -208,85 +197,13 @@ class ContextBuilder:
                 break
             limit *= 4  # every hit is shown
             result = self._search_for(limit, room.available)
-        shown_places = {(hit.path, hit.start) for window in inflation.windows for hit in window.hits}
-        pool_hits = (hit for pool in pools for hit in pool.hits)
-        all_hits = result.hits if brims else ()
-        unshown = [hit for hit in dict.fromkeys((*pool_hits, *all_hits)) if (hit.path, hit.start) not in shown_places]
-        singles = self._singles(sorted(unshown, key=lambda hit: hit.order), inflation.windows, room.available)
-        is_related = {(hit.path, hit.start) for pool in pools if pool.is_related for hit in pool.hits}
-        windows, refused = self._accepted(singles, inflation.windows, room.available, is_related)
-        best = self.packed(self._linked(windows, result), room)
-        hits = [hit for window in windows for hit in window.hits]
-        for window in refused if brims else ():  # a part of the next one may still fit
-            if _is_full(best):
-                break
-            fuller = self.packed(self._linked([*windows, window], result), room)
-            if fuller.tokens > best.tokens and _count_shown(hits, fuller) >= _count_shown(hits, best):
-                best = fuller
-                windows = [*windows, window]
-        best = self._fill_up(best, windows, singles, result, room)
-        if brims and not (_is_full(best) or self.settings.top_k):  # a short hit further down may fit where these do not
-            further = self._search_for(_MOST_STEP * limit, room.available).hits[limit:]
-            best = self._fill_up(best, windows, self._singles(further, best.windows, room.available), result, room)
-        return _with_omitted(best, singles), result
-
-    def _fill_up(
-        self, best: Context, windows: Sequence[Window], candidates: Sequence[Window], result: Found, room: Budget
-    ) -> Context:
-        """The context with further windows that fit, best first, without losing any that is shown."""
-        tries, available, shown_windows = 0, room.available, best.windows
-        for window in candidates:
-            spare = available - best.tokens
-            if tries == NEXT_IN_LINE or spare < _LEAST_WINDOW_TOKENS:
-                break
-            same_document = (each for each in shown_windows if each.path == window.path)
-            if (
-                _touches(window, same_document)
-                or self._is_far_over(window, spare)
-                or self._packer.cost([window]) > spare
-            ):
-                continue
-            tries += 1
-            wider = [*windows, window]
-            fuller = self.packed(self._linked(wider, result), room)
-            hits = [hit for each in wider for hit in each.hits]
-            if _count_shown(hits, fuller) > _count_shown(hits, best):
-                best, windows, shown_windows = fuller, wider, fuller.windows
-        return best
-
-    def _is_far_over(self, window: Window, spare: int) -> bool:
-        """Whether the window's text alone costs far more than the spare tokens."""
-        return least_tokens(self.counter, window.text) > 2 * spare + _EDGES
-
-    def _accepted(
-        self,
-        candidates: Sequence[Window],
-        windows: Sequence[Window],
-        available: int,
-        related: Collection[tuple[str, int]],
-    ) -> tuple[list[Window], list[Window]]:
-        """The windows with the candidates that still fit, and the best candidates that do not.
-
-        The best come first, alternating between direct and related windows so that each kind gets its share.
-        """
-
-        def is_related(window: Window) -> bool:
-            return any((hit.path, hit.start) in related for hit in window.hits)
-
-        waiting = {side: [other for other in candidates if is_related(other) == side] for side in (False, True)}
-        sizes = {side: sum(len(other.span) for other in windows if is_related(other) == side) for side in (False, True)}
-        accepted, refused = list(windows), list[Window]()
-        while len(refused) < NEXT_IN_LINE and any(waiting.values()):
-            wants = sizes[True] * DIRECT_PERCENT < sizes[False] * (100 - DIRECT_PERCENT)
-            side = wants if waiting[wants] else not wants
-            window = waiting[side].pop(0)
-            if self._packer.cost([*accepted, window]) <= available:
-                accepted.append(window)
-                sizes[side] += len(window.span)
-            else:
-                refused.append(window)
-        shortest = sorted((*waiting[False], *waiting[True]), key=lambda other: (len(other.span), other.order))
-        return accepted, [*refused, *shortest[:NEXT_IN_LINE]]
+        shown = {(hit.path, hit.start) for window in inflation.windows for hit in window.hits}
+        hits = dict.fromkeys([*(hit for pool in pools for hit in pool.hits), *(result.hits if brims else ())])
+        unshown = sorted((hit for hit in hits if (hit.path, hit.start) not in shown), key=lambda hit: hit.order)
+        related = {(hit.path, hit.start) for pool in pools if pool.is_related for hit in pool.hits}
+        singles = _in_shares(self._singles(unshown, inflation.windows, room.available), inflation.windows, related)
+        further = [window for window in self._linked(singles, result) if isinstance(window, Window)]
+        return self._packer.pack(self._linked(inflation.windows, result), room, further=further), result
 
     def _fullest_inflation(self, pools: Sequence[Pool], room: Budget, *, squeezed_only: bool) -> Inflation:
         """The windows that cost about the whole budget; with `squeezed_only`, no more than all hits need."""
@@ -313,12 +230,12 @@ class ContextBuilder:
 
     def _pools(self, result: Found, tokens: int) -> list[Pool]:
         """The shares of a budget for direct and related words (ruling 13)."""
-        hits = result.hits[: result.relevant] if self.settings.fill == "relevant" else result.hits
         if not self.settings.related:  # the best hits come first, whichever words they have
+            hits = result.hits[: result.relevant] if self.settings.fill == "relevant" else result.hits
             return one_pool(self.columns, result, tokens=tokens, hits=hits)
         synonyms = parse_synonyms("\n".join(self.settings.synonyms).encode())
         related = related_to(self.columns, result, synonyms=synonyms)
-        return pools_of(self.columns, result, tokens=tokens, related=related, hits=hits)
+        return pools_of(self.columns, result, tokens=tokens, related=related, hits=result.hits)
 
     def _inflated(self, pools: Sequence[Pool], tokens: int, available: int) -> Inflation:
         """The windows of all pools if `tokens` are shared out instead of those available."""
@@ -376,35 +293,23 @@ def _place(window: Window, shown_windows: Sequence[Window]) -> int:
     return max((other.sequence for other in shown_windows if other.start <= window.start), default=0)
 
 
-def _is_full(context: Context) -> bool:
-    return context.tokens * 100 >= context.budget.available * FULL_PERCENT
+def _in_shares(
+    candidates: Sequence[Window], windows: Sequence[Window], related: Collection[tuple[str, int]]
+) -> list[Window]:
+    """The candidates so that direct and related ones keep their shares of what is shown; in each, the best first."""
+    sizes, waiting = [0, 0], (deque[Window](), deque[Window]())
+    for window in windows:
+        sizes[_is_related(window, related)] += len(window.span)
+    for window in candidates:
+        waiting[_is_related(window, related)].append(window)
+    ordered = []
+    while any(waiting):
+        wants = sizes[True] * DIRECT_PERCENT < sizes[False] * (100 - DIRECT_PERCENT)
+        side = wants if waiting[wants] else not wants
+        ordered.append(waiting[side].popleft())
+        sizes[side] += len(ordered[-1].span)
+    return ordered
 
 
-def _count_shown(hits: Sequence[Hit], context: Context) -> int:
-    """The number of hits that are shown completely."""
-    ranges: dict[str, list[tuple[int, int]]] = {}
-    for window in context.windows:
-        ranges.setdefault(window.path, []).append((window.start, window.end))
-    return sum(any(start <= hit.start and hit.end <= end for start, end in ranges.get(hit.path, ())) for hit in hits)
-
-
-def _with_omitted(context: Context, windows: Sequence[Window | Cluster]) -> Context:
-    """The context with the windows next in line among its omissions."""
-    named_ids = {item.window.id for item in context.omitted}
-    shown_by_path: dict[str, list[Window]] = {}
-    for item in context.windows:
-        shown_by_path.setdefault(item.path, []).append(item)
-    singles = [item for item in windows if isinstance(item, Window)]
-    unnamed = [
-        item for item in singles if item.id not in named_ids and not _is_in(item, shown_by_path.get(item.path, ()))
-    ]
-    named = (Omitted(item, "budget") for item in sorted(unnamed, key=lambda window: window.order))
-    return replace(context, omitted=(*context.omitted, *named))
-
-
-def _touches(window: Window, shown_windows: Iterable[Window]) -> bool:
-    return any(other.start < window.end and window.start < other.end for other in shown_windows)
-
-
-def _is_in(window: Window, shown_windows: Iterable[Window]) -> bool:
-    return any(other.start <= window.start and window.end <= other.end for other in shown_windows)
+def _is_related(window: Window, related: Collection[tuple[str, int]]) -> bool:
+    return any((hit.path, hit.start) in related for hit in window.hits)

@@ -111,14 +111,14 @@ def test_windows_without_words():
     assert [window.path for window in dedupe(windows)] == ["a", "c"]
 
 
-@pytest.mark.seed("CFS §10", "one document may say the same twice", where="assembly/dedupe.py", ruling=25)
-def test_one_document_may_say_the_same_twice():
-    """Between documents only: the same words at two places of one document stay, in another document they go."""
-    page = Document("a.md", "Tea at four is served. " * 2)
-    half = len(page) // 2
-    windows = [Window.cut(page, 0, half, score=2.0), Window.cut(page, half, 2 * half, score=1.0)]
-    other = Window("b.md", windows[0].text)
-    kept, left_out = split_duplicates([*windows, other], across_only=True)
-    assert kept == tuple(windows)
-    assert [(found.window, found.of) for found in left_out] == [(other, windows[0])]
-    assert len(split_duplicates([*windows, other])[0]) == 1
+@pytest.mark.seed("CFS §10", "one document says nothing twice", where="assembly/dedupe.py", ruling=25)
+def test_exact_copies_go_wherever_they_stand():
+    """Near twins go between documents only; equal texts go inside one too."""
+    page = Document("a.md", "Tea at four is served by Ines. " * 2 + "Tea at four is served by Ines now. ")
+    spans = ((0, 31), (31, 62), (62, len(page)))
+    windows = [Window.cut(page, *span, score=2.0 - n) for n, span in enumerate(spans)]
+    other = Window("b.md", windows[2].text, score=-1.0)
+    kept, left_out = split_duplicates([*windows, other], across_only=True, threshold=0.6)
+    assert kept == (windows[0], windows[2])
+    assert [(found.window, found.of) for found in left_out] == [(windows[1], windows[0]), (other, windows[2])]
+    assert len(split_duplicates([*windows, other])[0]) == 2

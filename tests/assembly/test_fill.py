@@ -32,10 +32,9 @@ def test_a_hit_that_does_not_fit_is_not_cut_to_fit():
     """Beside other windows, a window whose hit is larger than what is left stays out whole."""
     long = Window.cut(PAGE, 0, 900, score=0.5, hits=(Hit("page.txt", 0, 900, 0.5),))
     other = Window("other.md", "Something else that is shown first, with a few words.", score=1.0)
-    context = pack([long, other], budget=100, prices=True)
+    context = pack([long, other], budget=100)
     assert [window.path for window in context.windows] == ["other.md"]
     assert [out.reason for out in context.omitted] == ["budget"]
-    assert context.omitted[0].enters_at == pack([long, other], budget=10_000, fill="relevant").tokens
 
 
 @pytest.mark.parametrize("budget", [32, 60, 200])
@@ -105,16 +104,13 @@ def test_what_others_grew_over_is_not_omitted():
 
 @pytest.mark.parametrize("packing", ["greedy", "interleaved", "score_weighted"])
 def test_every_window_is_shown_trimmed_or_omitted(packing):
-    """Windows of clusters too: nothing vanishes, and entry prices hold."""
+    """Windows of clusters too: nothing vanishes."""
     windows = tuple(Window.cut(PAGE, k * 100, k * 100 + 60, score=1 - k / 10) for k in range(5))
     cluster = Cluster(windows, "temporal", windows[0].coherence)
     for budget in (40, 60, 100):
-        context = pack([cluster], budget=budget, packing=packing, trim=False, fill="relevant", prices=True)
+        context = pack([cluster], budget=budget, packing=packing, trim=False, fill="relevant")
         shown = {window.id for window in context.windows}
         assert shown | {out.window.id for out in context.omitted} == {window.id for window in windows}
-        for out in context.omitted:
-            at_price = pack([cluster], budget=out.enters_at, packing=packing, trim=False, fill="relevant")
-            assert out.window.id in {window.id for window in at_price.windows}
 
 
 def test_trimming_can_be_off():

@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful import Window, pack, render, tokens_for
-from brimful.assembly.formats import form_for
-from brimful.assembly.select import Layout, groups_of
+from brimful import Document, Window, pack, render, tokens_for
+from brimful.assembly.costs import Costs
+from brimful.assembly.fill import Page
+from brimful.assembly.formats import Showing, form_for
+from brimful.assembly.select import Placed, groups_of
 from brimful.settings import FORMATS
 from brimful.text.tokens import counting
 from tests.properties.strategies import own_windows, scores
@@ -81,10 +83,9 @@ def test_max_per_document(packing):
     """No document gets more than its limit; the rest say why they are out."""
     windows = [Window("a.md", f"text {n}", score=n, sequence=n) for n in range(5)]
     windows += [Window("b.md", f"words {n}", score=n / 2, sequence=n) for n in range(5)]
-    context = pack(windows, budget=500, packing=packing, max_per_document=2, prices=True)
+    context = pack(windows, budget=500, packing=packing, max_per_document=2)
     assert sorted(window.path for window in context.windows) == ["a.md", "a.md", "b.md", "b.md"]
     assert {out.reason for out in context.omitted} == {"per_document"}
-    assert all(out.enters_at is None for out in context.omitted)
 
 
 def test_prefer_recent_is_measured_against_the_newest():
@@ -128,32 +129,33 @@ def test_the_best_that_fits_is_never_skipped(sizes, budget):
             assert used + price > budget
 
 
-PLACES = st.tuples(st.integers(0, 3), st.integers(0, 2))
-
-
 @given(
-    steps=st.lists(st.tuples(PLACES, st.none() | st.text("a b.\n", min_size=1, max_size=12)), max_size=20),
+    windows=st.lists(st.tuples(st.integers(0, 3), st.text("a b.\n", min_size=1, max_size=12)), max_size=12),
     available=st.integers(0, 60),
     form=st.sampled_from(FORMATS),
 )
-def test_a_layout_costs_what_its_text_counts(steps, available, form):
-    """Whichever slots are filled and cleared, in whichever block: the sum is the count of what would be written."""
+def test_a_page_costs_what_its_text_counts(windows, available, form):
+    """Whatever is added to whichever block, or taken away: the sum is the count of what would be written."""
     counter = tokens_for("gpt-4o")
-    layout = Layout(form=form_for(form), counter=counter)
-    shown = [dict[int, Window]() for _ in range(4)]
-    for number in range(len(shown)):
-        layout.add_block(f"{number}.md")
-    for (block, slot), text in steps:
-        window = None if text is None else Window(f"{block}.md", text)
-        before = [dict(slots) for slots in shown]
-        if window is None:
-            shown[block].pop(slot, None)
-        else:
-            shown[block][slot] = window
-        written = render([slots[at] for slots in shown for at in sorted(slots)], format=form)
-        fits = layout.put(block, slot, window, available=available)
-        assert layout.wanted == counter.count(written)
-        assert fits == (layout.wanted <= available)
-        shown = shown if fits else before
-    blocks = [[slots[at] for at in sorted(slots)] for slots in shown if slots]
-    assert layout.cost_of(blocks) == layout.cost_of(blocks) == layout.tokens
+    page = Page(Costs(form_for(form), counter, Showing()), available=available)
+    for number, (block, text) in enumerate(windows):
+        before = page.tokens
+        added = page.add(Placed(Window(f"{block}.md", text), (block, -number)))
+        written = render([placed.window for placed in page.placed], format=form)
+        assert page.tokens == counter.count(written) <= available
+        assert added or page.tokens == before
+    while page.placed:
+        page.drop_worst()
+        assert page.tokens == counter.count(render([placed.window for placed in page.placed], format=form))
+
+
+def test_a_document_begins_with_its_best_window():
+    """What follows it comes next, and what precedes it last; all in reading order, and windows that meet are one."""
+    page = Document("a.md", "".join(f"Sentence {n} is here.\n\n" for n in range(40)))
+    spans = [page.content.index(f"Sentence {n} ".encode()) for n in (3, 10, 20, 30, 31)]
+    scores = (0.3, 0.2, 0.9, 0.4, 0.5)
+    windows = [Window.cut(page, at, at + 20, score=score) for at, score in zip(spans, scores, strict=True)]
+    shown = [window.start for window in pack(windows, budget=400, fill="relevant").windows]
+    assert shown == [*spans[2:], *spans[:2]]
+    by_score = pack(windows, budget=400, fill="relevant", order="best").windows
+    assert [window.start for window in by_score] == [spans[2], spans[4], spans[3], spans[0], spans[1]]

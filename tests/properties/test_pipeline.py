@@ -230,20 +230,6 @@ def test_headers_can_not_be_forged(own, form):
     assert runs == real
 
 
-@given(inflated(), st.integers(30, 300), packings)
-def test_entry_price(found, budget, packing):
-    """At its entry price a window that was left out is packed; one token below, it is not."""
-    windows = found[-1].windows
-    context = pack(windows, budget=budget, packing=packing, trim=False, fill="relevant", prices=True)
-    for out in [out for out in context.omitted if out.reason != "empty"][:3]:
-        price = out.enters_at
-        assert price > budget
-        inside = pack(windows, budget=price, packing=packing, trim=False, fill="relevant")
-        assert out.window.id in {w.id for w in inside.windows}
-        below = pack(windows, budget=price - 1, packing=packing, trim=False, fill="relevant")
-        assert out.window.id not in {w.id for w in below.windows}
-
-
 @pytest.mark.parametrize("text", ["", "x", "é", "\x00", "\r\n", "\n", "👩‍👩‍👧", "...", "[DOC: a.md]"])
 @pytest.mark.parametrize("form", FORMATS)
 def test_smallest_documents(text, form):

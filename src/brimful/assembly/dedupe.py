@@ -51,7 +51,7 @@ def dedupe(windows: Iterable[Window], *, threshold: float = 0.8) -> tuple[Window
 def split_duplicates(
     windows: Iterable[Window], *, threshold: float = 0.8, across_only: bool = False, twins: Twins | None = None
 ) -> tuple[tuple[Window, ...], tuple[Duplicate, ...]]:
-    """The windows that stay and the duplicates; `across_only` compares different documents only.
+    """The windows that stay and the duplicates; `across_only` compares different documents only, but for equal texts.
 
     `twins` of an equal threshold remember texts that were compared before.
     """
@@ -74,8 +74,6 @@ def split_duplicates(
             kept.append(window)
             continue
         better = by_text.get(window.text)
-        if across_only and better is not None and better.path == window.path:
-            better = None
         inside = None if across_only else ranges.covering(window)
         covering = (better, 1.0) if better else inside or shingles.covering(window)
         if covering:

@@ -1,16 +1,19 @@
-"""Spends the rest of the budget: trims the best window that did not fit, and grows the others."""
+"""A context while it is being filled: windows in their places, never over the budget."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
+from operator import attrgetter
 
-from brimful.assembly.select import Layout
+from brimful.assembly.costs import Costs
+from brimful.assembly.select import Placed
 from brimful.documents.documents import Document, Hit
 from brimful.text.spans import Span, whole_characters
+from brimful.text.tokens import least_tokens
 from brimful.windows.cutoff import below_heading, with_words, without_tail
 from brimful.windows.drafts import focused
 from brimful.windows.window import Window, is_within, touching
@@ -24,27 +27,23 @@ _PROMISED_TOKENS = 500
 _LONGEST_WORD = 32
 """Bytes; longer runs (scripts without spaces, hashes, links) may be broken between characters."""
 
-TRIM_TRIES = 8
-"""The number of best windows that did not fit and are trimmed into the remaining room."""
-
 _MOST_ANNOUNCED = 4
 """The number of announcements in a row that are followed: a label, a heading, a directive, a lead-in."""
 
-_UNLIMITED = 1 << 62
 _WORD_END = re.compile(rb"(?<=\S)(?=\s)")
 _WORD_START = re.compile(rb"(?<=\s)(?=\S)")
 _NEWLINE = re.compile(rb"\n")
 _NUMBER = re.compile(rb"\d+(?:[.,]\d+)+|\d{2,}")  # dates and times may end between their parts: they are long
 _SAID = re.compile(rb"\S")
 _CODE_POINT = re.compile(rb"(?=[\x00-\x7f\xc0-\xff])")
+_by_place = attrgetter("place")
 
 
 @dataclass(slots=True, eq=False)
 class _Stretch:
-    """A window in a slot, and how far it may reach in its source."""
+    """A window that is being cut or grown, and how far it may reach in its source."""
 
-    window: Window
-    place: tuple[int, int]
+    placed: Placed
     source: Document
     offset: int  # where the source begins in the window's own coordinates
     farthest: Span  # what of the source may be shown at all
@@ -57,6 +56,11 @@ class _Stretch:
 
     def __post_init__(self) -> None:
         self.offered = self.window
+
+    @property
+    def window(self) -> Window:
+        """The window as it is now."""
+        return self.placed.window
 
     @property
     def low(self) -> int:
@@ -107,132 +111,156 @@ class _Stretch:
 
 
 class Page:
-    """The blocks of a context while it is being filled."""
+    """Windows in blocks, each under a header, and their exact cost, which is never above what is available."""
 
-    def __init__(
-        self,
-        blocks: Iterable[Sequence[Window]],
-        layout: Layout,
-        *,
-        available: int,
-        empty: tuple[int, int] | None = None,
-    ) -> None:
-        """`empty` is a place to leave out for now: it is kept for a window that will be trimmed.
-
-        A layout that is begun has these blocks already.
-        """
-        self._layout, self._available = layout, available
-        self._cap = layout.cap_bytes
-        places = [
-            (windows[0].path, [None if (block, slot) == empty else window for slot, window in enumerate(windows)])
-            for block, windows in enumerate(blocks)
-        ]
-        if not layout.is_begun:
-            layout.lay_out(places)
-        self._blocks = [{slot: window for slot, window in enumerate(windows) if window} for _, windows in places]
-        self.dropped: list[Window] = []
-        self._drop_excess()
+    def __init__(self, costs: Costs, *, available: int, cap_bytes: int | None = None) -> None:
+        """A window over the cap must begin and end with a section (ruling 26)."""
+        self._costs, self._available, self._cap = costs, available, cap_bytes
+        self._blocks: list[list[Placed]] = []
+        self.tokens = 0
 
     @property
-    def tokens(self) -> int:
-        """The exact cost of the page as it is."""
-        return self._layout.tokens
+    def placed(self) -> list[Placed]:
+        """What stands here, in reading order."""
+        return list(chain.from_iterable(self._blocks))
 
     @property
     def blocks(self) -> list[list[Window]]:
         """The windows as they will be read."""
-        return [[block[slot] for slot in sorted(block)] for block in self._blocks if block]
+        return [[placed.window for placed in block] for block in self._blocks]
 
     def is_full(self) -> bool:
-        """Is the page full enough that no sentence needs to be broken?"""
+        """Whether it is full enough that no sentence needs to be broken."""
         return self.tokens * 100 >= self._available * FULL_PERCENT
 
-    def _is_half_full(self) -> bool:
-        return self.tokens * 2 >= self._available
+    def lay_out(self, placed: Iterable[Placed]) -> None:
+        """Put these windows here, whether they fit or not, in place of what stood here."""
+        ordered = sorted(placed, key=_by_place)
+        self._blocks = [list(run) for _, run in groupby(ordered, key=attrgetter("header"))]
+        self.tokens = self._cost()
 
-    def _set(self, place: tuple[int, int], window: Window | None, *, available: int | None) -> bool:
-        if not self._layout.put(*place, window, available=_UNLIMITED if available is None else available):
+    def add(self, placed: Placed) -> bool:
+        """Add a whole window if it fits; else nothing changes."""
+        if least_tokens(self._costs.counter, placed.window.text) > self._available - self.tokens:
             return False
-        if window is None:
-            self._blocks[place[0]].pop(place[1], None)
-        else:
-            self._blocks[place[0]][place[1]] = window
+        self._insert(placed)
+        if self._keeps():
+            return True
+        self._remove(placed)
+        return False
+
+    def drop_worst(self) -> Window:
+        """Take the worst window away."""
+        worst = max(self.placed, key=lambda placed: placed.window.order)
+        self._remove(worst)
+        self.tokens = self._cost()
+        return worst.window
+
+    def overlaps(self, window: Window) -> bool:
+        """Whether any of its document's bytes in it are here already."""
+        if window.document is None:
+            return False
+        return any(
+            placed.window.document is not None
+            and placed.window.path == window.path
+            and placed.window.start < window.end
+            and window.start < placed.window.end
+            for block in self._blocks
+            for placed in block
+        )
+
+    def _cost(self) -> int:
+        return self._costs.of(self.blocks)
+
+    def _keeps(self) -> bool:
+        """Whether all of it fits as it stands now; then that is its cost."""
+        tokens = self._cost()
+        if tokens > self._available:
+            return False
+        self.tokens = tokens
         return True
 
-    def _drop_excess(self) -> None:
-        """Another order of blocks may cost a token or two more at their joints: the worst window pays."""
-        while self.tokens > self._available:
-            places = [(w.order, (b, s)) for b, block in enumerate(self._blocks) for s, w in block.items()]
-            block, slot = max(places)[1]
-            self.dropped.append(self._blocks[block][slot])
-            self._set((block, slot), None, available=None)
+    def _insert(self, placed: Placed) -> None:
+        """Put a window into its place: into the block before or after it with an equal header, or a new one."""
+        index = bisect_right([block[0].place for block in self._blocks], placed.place)
+        for block in self._blocks[max(index - 1, 0) : index + 1]:
+            if block[0].header == placed.header:
+                insort(block, placed, key=_by_place)
+                return
+        self._blocks.insert(index, [placed])
+
+    def _remove(self, placed: Placed) -> None:
+        block = next(block for block in self._blocks if placed in block)
+        block.remove(placed)
+        if not block:
+            self._blocks.remove(block)
 
     # ---- trimming
 
-    def trim(self, place: tuple[int, int], candidate: Window) -> Window | None:
-        """Put as much of a window as fits into an empty slot, hits first, whole units if possible."""
+    def trim(self, placed: Placed) -> Window | None:
+        """Add as much of a window as fits, hits first, whole units if possible."""
+        candidate = placed.window
         source = candidate.document or Document(candidate.path, candidate.text)
         offset = 0 if candidate.document else candidate.start
         low, high = candidate.start - offset, candidate.end - offset
         if low == high:
             return None
-        stretch = _Stretch(candidate, place, source, offset, Span(low, high))
-        outline = source.outline
+        is_first = not self._blocks
+        self._insert(placed)
+        stretch = _Stretch(placed, source, offset, Span(low, high))
+        if not self._trims(stretch, is_first=is_first):
+            self._remove(placed)
+            return None
+        self._grow_all([stretch], merge=False)
+        self._to_the_brim([stretch])
+        return placed.window
+
+    def _trims(self, stretch: _Stretch, *, is_first: bool) -> bool:
+        """Cut a window until it fits: to whole units around its hits, its hits alone, or words of the best one."""
+        candidate, source, offset = stretch.window, stretch.source, stretch.offset
+        low, high = stretch.farthest.start, stretch.farthest.end
         spans: list[tuple[int, int]] = []
         best = sorted(candidate.hits, key=lambda hit: hit.order)[:1]
         for first, last in [(candidate.core.start, candidate.core.end), *((hit.start, hit.end) for hit in best)]:
             start, end = whole_characters(source.content, max(first - offset, low), min(last - offset, high))
             # A position is in the unit that begins there, or in the last one at the very end.
-            unit_start = outline.cut_before(min(start, high - 1))
-            spans += [(max(unit_start, low), min(outline.cut_after(max(end, start + 1)), high)), (start, end)]
+            unit_start = source.outline.cut_before(min(start, high - 1))
+            spans += [(max(unit_start, low), min(source.outline.cut_after(max(end, start + 1)), high)), (start, end)]
         if not candidate.hits:
-            spans = [(low, min(max(outline.cut_after(low + 1), low + 1), high))]
-        fitted = any(self._fits(stretch, *span) for span in spans if span[0] < span[1])
-        if not fitted and (not best or best[0].start == best[0].end or not self.tokens):
-            # There is no hit to cut, or nothing else is here and the hit alone exceeds the budget: cut, and marked.
-            begin, until = spans[-1]
-            if begin == until:
-                begin, until = (begin, spans[-2][1]) if begin < spans[-2][1] else spans[-2]
-            focus = focused(source.content, best[0], offset=offset) if best else []
-            fitted = any(self._farthest(stretch, _around(source.content, begin, until, part)) for part in focus)
-            begin = max(focus[-1].start, begin) if focus else begin
-            edges = _words(source.content, begin, until, _WORD_END)
-            fitted = fitted or self._farthest(stretch, [(begin, edge) for edge in edges])
-        if not fitted:
-            return None
-        self._grow_all([stretch], merge=False)
-        self._to_the_brim([stretch])
-        return stretch.window
+            spans = [(low, min(max(source.outline.cut_after(low + 1), low + 1), high))]
+        if any(self._fits(stretch, *span) for span in spans if span[0] < span[1]):
+            return True
+        if best and best[0].start < best[0].end and not is_first:
+            return False
+        # There is no hit to cut, or nothing else is here and the hit alone exceeds the budget: cut, and marked.
+        begin, until = spans[-1]
+        if begin == until:
+            begin, until = (begin, spans[-2][1]) if begin < spans[-2][1] else spans[-2]
+        focus = focused(source.content, best[0], offset=offset) if best else []
+        if any(self._farthest(stretch, _around(source.content, begin, until, part)) for part in focus):
+            return True
+        begin = max(focus[-1].start, begin) if focus else begin
+        return self._farthest(stretch, [(begin, edge) for edge in _words(source.content, begin, until, _WORD_END)])
 
-    def _fits(self, stretch: _Stretch, start: int, end: int) -> tuple[int, int] | None:
-        resized = stretch.resized(start, end)
-        if not self._set(stretch.place, resized, available=self._available):
-            return None
-        stretch.window = resized
-        return start, end
+    def _fits(self, stretch: _Stretch, start: int, end: int) -> bool:
+        """Resize a window if the whole then fits; else change nothing."""
+        before, stretch.placed.window = stretch.window, stretch.resized(start, end)
+        if self._keeps():
+            return True
+        stretch.placed.window = before
+        return False
 
     # ---- growing
 
     def grow(self) -> None:
-        """Grow windows into their documents, unit by unit, until the next unit would not fit anywhere.
-
-        A window over the cap must begin and end with a section (ruling 26).
-        """
-        stretches = [
-            _Stretch(window, (b, s), window.document, 0, window.document.reach(window.start, window.end))
-            for b, block in enumerate(self._blocks)
-            for s, window in block.items()
-            if window.document is not None
-        ]
-        stretches.sort(key=lambda stretch: stretch.window.order)
-        _link_neighbours(stretches)
-        self._merge_touching(stretches)
+        """Grow windows into their documents, unit by unit, until the next unit would not fit anywhere."""
+        stretches = self._joined(self._stretches())
         for stretch in stretches:
             stretch.keeps_heading = True
-        self._grow_all(stretches, merge=True)
+        stretches = self._grow_all(stretches, merge=True)
         for stretch in stretches:
             stretch.keeps_heading, stretch.steps = False, {True: 0, False: int(stretch.is_held)}
-        self._grow_all(stretches, merge=True)
+        stretches = self._grow_all(stretches, merge=True)
         for stretch in stretches:
             self._begin_with_words(stretch)
         self._to_the_brim(stretches)
@@ -240,24 +268,62 @@ class Page:
     def _begin_with_words(self, stretch: _Stretch) -> None:
         """Leave the blank lines away that a window begins with; without any, its text and what it costs stay."""
         start = with_words(stretch.source.content, stretch.start, stretch.end)
-        if start != stretch.start:
-            self._fits(stretch, start, stretch.end)
-        else:
-            block, slot = stretch.place
-            window = replace(stretch.window, hits=stretch.hits_in(start, stretch.end))
-            stretch.window = self._blocks[block][slot] = window
+        if start == stretch.start or not self._fits(stretch, start, stretch.end):
+            hits = stretch.hits_in(stretch.start, stretch.end)
+            stretch.placed.window = replace(stretch.window, hits=hits)
 
-    def _grow_all(self, stretches: list[_Stretch], *, merge: bool) -> None:
+    def _stretches(self) -> list[_Stretch]:
+        """The windows that may grow, best first."""
+        placed = sorted(self.placed, key=lambda placed: placed.window.order)
+        return [
+            _Stretch(each, document, 0, document.reach(each.window.start, each.window.end))
+            for each in placed
+            if (document := each.window.document) is not None
+        ]
+
+    def _joined(self, stretches: Sequence[_Stretch]) -> list[_Stretch]:
+        """These windows, as one where they touch, if that fits; no window grows over the next in its document."""
+        ordered = sorted(stretches, key=lambda stretch: (stretch.source.id, stretch.start, stretch.end))
+        by_window = {id(stretch.window): stretch for stretch in ordered}
+        gone = set[int]()
+        for run in touching([stretch.window for stretch in ordered if not stretch.placed.is_alone], cap=self._cap):
+            if len(run) > 1:
+                gone |= self._merge([by_window[id(window)] for window in run])
+        for earlier, later in pairwise([stretch for stretch in ordered if id(stretch) not in gone]):
+            if earlier.source.id == later.source.id:
+                earlier.after, later.before = later, earlier
+        return [stretch for stretch in stretches if id(stretch) not in gone]
+
+    def _merge(self, run: Sequence[_Stretch]) -> set[int]:
+        """Put the union of a run in place of the first that is read, if that fits; returns which are gone then."""
+        first = min(run, key=lambda stretch: (stretch.window.filling, stretch.placed.place))
+        others = [stretch for stretch in run if stretch is not first]
+        union = run[0].window.joined([stretch.window for stretch in run[1:]])
+        before, first.placed.window = first.window, union
+        for stretch in others:
+            self._remove(stretch.placed)
+        if not self._keeps():
+            first.placed.window = before
+            for stretch in others:
+                self._insert(stretch.placed)
+            return set()
+        first.offered, first.steps = union, {True: 1, False: 1}
+        first.farthest = first.source.reach(union.start, union.end)
+        first.before, first.after = run[0].before, run[-1].after
+        return {id(stretch) for stretch in others}
+
+    def _grow_all(self, stretches: list[_Stretch], *, merge: bool) -> list[_Stretch]:
         """Every window takes a step after and a step before in turn; steps double while they succeed."""
         moving = True
         while moving and self.tokens < self._available:
             moving = False
-            for stretch in list(stretches):
+            for stretch in stretches:
                 for after in (True, False):
                     if stretch.steps[after] and self._step(stretch, after=after):
                         moving = True
             if merge and moving:
-                self._merge_touching(stretches)
+                stretches = self._joined(stretches)
+        return stretches
 
     def _step(self, stretch: _Stretch, *, after: bool) -> bool:
         """One step of growth; returns whether more may follow."""
@@ -297,37 +363,10 @@ class Page:
         both = (Span(start, end), Span(first, last))
         return (start, end) if all(is_within(stretch.source, span, self._cap) for span in both) else None
 
-    def _merge_touching(self, stretches: list[_Stretch]) -> None:
-        """Windows of one block that have grown together become one, without markers between."""
-        stretch_at = {stretch.place: stretch for stretch in stretches}
-        for block, held in enumerate(self._blocks):
-            if len(held) < 2:
-                continue
-            slots = {window.id: (block, slot) for slot, window in held.items()}
-            for run in touching([held[slot] for slot in sorted(held)], cap=self._cap):
-                if len(run) > 1:
-                    self._merge([stretch_at[slots[window.id]] for window in run])
-        stretches[:] = [stretch for stretch in stretches if stretch.place[1] in self._blocks[stretch.place[0]]]
-
-    def _merge(self, run: Sequence[_Stretch]) -> None:
-        """Put the union of a run into its first slot and clear the others, if that fits."""
-        first, last = run[0], run[-1]
-        union = first.window.joined([stretch.window for stretch in run[1:]])
-        for stretch in run[1:]:
-            self._set(stretch.place, None, available=None)
-        if not self._set(first.place, union, available=self._available):
-            for stretch in run[1:]:
-                self._set(stretch.place, stretch.window, available=None)
-            return
-        first.window = first.offered = union
-        first.after, first.steps = last.after, {True: 1, False: 1}
-        if last.after:
-            last.after.before = first
-
     def _to_the_brim(self, stretches: Sequence[_Stretch]) -> None:
         """If the page is not yet full, let a window break its next unit: at a line of code or data, else at a word."""
         for edges in (_lines_below, _lines_above, _ends_within, _inside_a_word, _starts_within):
-            may_stop = self._available < _PROMISED_TOKENS and self._is_half_full()
+            may_stop = self._available < _PROMISED_TOKENS and self.tokens * 2 >= self._available
             if may_stop and edges in (_inside_a_word, _starts_within):
                 return  # half a word, or a sentence without its beginning, is hard to read
             for stretch in stretches:
@@ -371,14 +410,6 @@ def _heading_above(source: Document, start: int) -> int:
     starts = source.outline.nested.starts  # all are headings: prose has no other blocks
     index = bisect_right(starts, start) - 1
     return starts[index] if index >= 0 else 0
-
-
-def _link_neighbours(stretches: Iterable[_Stretch]) -> None:
-    """Tell windows of one document about each other, so that none grows over the next."""
-    ordered = sorted(stretches, key=lambda stretch: (stretch.source.id, stretch.window.start, stretch.window.end))
-    for earlier, later in pairwise(ordered):
-        if earlier.source.id == later.source.id:
-            earlier.after, later.before = later, earlier
 
 
 def _lines_below(stretch: _Stretch) -> list[tuple[int, int]]:

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
 
-from brimful.assembly.context import Context, Omitted, text_of
+from brimful.assembly.context import Context, Omitted, Reason, text_of
+from brimful.assembly.costs import Costs
 from brimful.assembly.dedupe import Duplicate, Twins, by_order, split_duplicates
-from brimful.assembly.fill import TRIM_TRIES, Page
+from brimful.assembly.fill import Page
 from brimful.assembly.formats import Block, Form, Payload, Showing, form_for
-from brimful.assembly.select import (
-    Costs,
-    Group,
-    Layout,
-    Rejected,
-    Selection,
-    clustered,
-    enters_at,
-    groups_of,
-    in_blocks,
-    select,
-    with_recency,
-)
-from brimful.budget import Budget, budget_of
+from brimful.assembly.select import Group, Placed, groups_of, rounds_of, with_order, with_recency
+from brimful.budget import LARGEST, Budget, budget_of
 from brimful.errors import FormatError, InputError
 from brimful.settings import DEFAULT_MODEL, Fill, FormatName, LineNumbers, Order, Packing, PackSettings
 from brimful.text.tokens import TokenCounter
 from brimful.text.vocabularies import tokens_for
 from brimful.windows.inflate import Inflation, coherence_of
 from brimful.windows.window import Cluster, Window
+
+_TRIM_TRIES = 8
+"""The number of best windows that did not fit and are trimmed into the remaining room."""
 
 
 def pack(
@@ -47,13 +41,11 @@ def pack(
     prefer_recent: bool = False,
     include_metadata: bool = False,
     line_numbers: LineNumbers = "ranges",
-    prices: bool = False,
 ) -> Context:
     """Fill a budget with windows: never over it, and to the brim where there is enough to say.
 
     The tokens are counted by the model's own vocabulary on the final text, headers included.
-    The order in which the windows are given does not matter. `prices` finds out at which budget each omitted window
-    would be in (`Omitted.enters_at`), which costs several packings for each.
+    The order in which the windows are given does not matter.
 
     >>> context = pack([Window("a.md", "Tea at four."), Window("b.md", "Coffee at ten.", score=1.0)], budget=20)
     >>> print(context.text, end="")
@@ -77,90 +69,145 @@ def pack(
         line_numbers=line_numbers,
     )
     counter = tokens_for(model) if isinstance(model, str) else model
-    return Packer(counter, form_for(format), chosen).pack(windows, budget_of(budget), prices=prices)
+    return Packer(counter, form_for(format), chosen).pack(windows, budget_of(budget))
 
 
-@dataclass(frozen=True, slots=True)
 class Packer:
     """Packs with the same choices again and again; what a window costs is worked out once."""
 
-    counter: TokenCounter
-    form: Form
-    settings: PackSettings
-    costs: Costs = field(default_factory=Costs)
-    twins: dict[float, Twins] = field(default_factory=dict)  # by threshold, the texts that were compared
-    cap_bytes: int | None = None  # a window is longer only where it holds whole sections (ruling 26)
+    def __init__(
+        self, counter: TokenCounter, form: Form, settings: PackSettings, *, cap_bytes: int | None = None
+    ) -> None:
+        """A window is over the cap only where it holds whole sections (ruling 26)."""
+        self.counter, self.form, self.settings = counter, form, settings
+        self._showing = Showing(settings.include_metadata, settings.line_numbers)
+        self._costs = Costs(form, counter, self._showing)
+        self._cap = cap_bytes
+        self._twins: dict[float, Twins] = {}  # by threshold, the texts that were compared
 
-    def pack(self, windows: Iterable[Window | Cluster] | Inflation, room: Budget, *, prices: bool = False) -> Context:
-        """The context that just fits into this room."""
-        counter, form, settings = self.counter, self.form, self.settings
+    def pack(
+        self, windows: Iterable[Window | Cluster] | Inflation, room: Budget, *, further: Sequence[Window] = ()
+    ) -> Context:
+        """The context that just fits into this room.
+
+        `further` windows are added, in their order, as far as they fit beside the others.
+        """
+        settings, costs = self.settings, self._costs
         windows = windows.items if isinstance(windows, Inflation) else tuple(windows)
-        groups, set_aside = _groups(windows, settings, self.twins)
-        new_layout = self._layout
-        selection = select(groups, settings, available=room.available, new_layout=new_layout)
-        page, trimmed = _filled(selection, groups, settings, available=room.available, new_layout=new_layout)
+        groups, set_aside = _groups((*windows, *further), settings, self._twins)
+        page = Page(costs, available=room.available, cap_bytes=self._cap)
+        turns = {window.id: turn for turn, window in enumerate(further)}
+        rounds = rounds_of(groups, settings.packing)
+        waiting = [placed for turn in rounds for placed in turn if placed.window.id in turns]
+        waiting.sort(key=lambda placed: turns[placed.window.id])
+        rounds = [[placed for placed in turn if placed.window.id not in turns] for turn in rounds]
+        rejected, ran_out = _chosen(page, rounds, settings, available=room.available)
+        out = [placed for placed, _ in rejected]
+        with_order(page.placed, [*out, *waiting], settings.order)
+        page.lay_out(page.placed)
+        cut_off = []
+        while page.tokens > room.available:  # another order may cost a token or two more
+            cut_off.append(page.drop_worst())
+        trimmed = []
+        if settings.trim:
+            tries = [placed for placed, reason in rejected if reason != "per_document"]
+            trimmed += _trimmed(page, sorted(tries, key=lambda placed: placed.window.order)[:_TRIM_TRIES], most=1)
+        waiting = [placed for placed in waiting if page.overlaps(placed.window) or not page.add(placed)]
         if settings.fill == "brim":
             page.grow()
-        text, tokens, blocks, cut_off = _rendered(page.blocks, form, counter, settings, available=room.available)
-        rejected = [*selection.rejected, *(Rejected(window, "budget") for window in (*page.dropped, *cut_off))]
-
-        def price(out: Rejected) -> int | None:
-            if not (prices and out.reason in ("budget", "stopped")):
-                return None
-            return enters_at(out.window, groups, settings, available=room.available, new_layout=new_layout)
-
-        blocks, left_out = _settled(blocks, [out for out in rejected if out.window.id != (trimmed and trimmed.id)])
+            apart = [placed for placed in waiting if not page.overlaps(placed.window)]
+            trimmed += _trimmed(page, apart[:_TRIM_TRIES], most=_TRIM_TRIES)
+        text = self._text(page)
+        while (tokens := self.counter.count(text)) > room.available:  # the promise is about the text, not about any sum
+            cut_off.append(page.drop_worst())
+            text = self._text(page)
+        names = {window.id for window in trimmed}
+        left_out = [(placed.window, reason) for placed, reason in rejected if placed.window.id not in names]
+        left_out += [(window, "budget") for window in cut_off]
+        left_out += [(placed.window, "budget") for placed in waiting if placed.window.id not in names]
+        blocks, omitted = _settled(page.blocks, left_out)
         blocks = [[_as_shown(window) for window in block] for block in blocks]
-        layout = new_layout()
         return Context(
             text=text,
             tokens=tokens,
             blocks=tuple(Block(block[0].path, tuple(block)) for block in blocks),
             budget=room,
-            model=counter.name,
-            exact=counter.exact,
-            format=form.name,
+            model=self.counter.name,
+            exact=self.counter.exact,
+            format=self.form.name,
             packing=settings.packing,
-            content_tokens=sum(layout.cost_of_text(window).tokens for block in blocks for window in block),
-            truncated=trimmed is not None or selection.ran_out or bool(cut_off),
+            content_tokens=sum(costs.of_text(window).tokens for block in blocks for window in block),
+            truncated=bool(trimmed or cut_off or ran_out),
             include_metadata=settings.include_metadata,
             line_numbers=settings.line_numbers,
-            omitted=(
-                *(Omitted(out.window, out.reason, enters_at=price(out)) for out in left_out),
-                *set_aside,
-            ),
-            trimmed=_shown_in(blocks, trimmed) if trimmed else (),
+            omitted=(*omitted, *set_aside),
+            trimmed=tuple(name for window in trimmed for name in _shown_in(blocks, window)),
             clusters=_shown_clusters(windows, blocks),
-            counter=counter,
+            counter=self.counter,
         )
 
     def cost(self, windows: Iterable[Window | Cluster]) -> int:
-        """The tokens of all of these windows that are not set aside, as `greedy` shows them in room enough."""
-        groups, _ = _groups(windows, self.settings, self.twins)
-        units, limit = [group.shown for group in groups], self.settings.max_per_document
-        if limit is not None:
-            per_path = Counter[str]()
-            for number, group in enumerate(groups):
-                chosen = set()
-                for window in group.windows:
-                    if per_path[window.path] != limit:
-                        per_path[window.path] += 1
-                        chosen.add(window.id)
-                units[number] = tuple(window for window in group.shown if window.id in chosen)
-        return self._layout().cost_of(in_blocks([unit for unit in units if unit], self.settings, clustered(groups)))
+        """The tokens of all of these windows that are not set aside, in room enough."""
+        groups, _ = _groups(windows, self.settings, self._twins)
+        page = Page(self._costs, available=LARGEST)
+        _chosen(page, rounds_of(groups, self.settings.packing), self.settings, available=LARGEST)
+        with_order(page.placed, (), self.settings.order)
+        page.lay_out(page.placed)
+        return page.tokens
 
-    def _layout(self) -> Layout:
-        return Layout(
-            form=self.form,
-            counter=self.counter,
-            showing=_showing(self.settings),
-            costs=self.costs,
-            cap_bytes=self.cap_bytes,
-        )
+    def _text(self, page: Page) -> str:
+        blocks = [Block(block[0].path, tuple(block)) for block in page.blocks]
+        return text_of(blocks, form=self.form, showing=self._showing)
 
 
-def _showing(settings: PackSettings) -> Showing:
-    return Showing(settings.include_metadata, settings.line_numbers)
+def _chosen(
+    page: Page, rounds: Sequence[Sequence[Placed]], settings: PackSettings, *, available: int
+) -> tuple[list[tuple[Placed, Reason]], bool]:
+    """Put the windows that fit on a page, each in its turn; returns the others, and whether the budget ran out.
+
+    It ran out where it was spent with groups left and nothing skipped before, or where packing stopped.
+    """
+    everything, limit = [placed for turn in rounds for placed in turn], settings.max_per_document
+    if limit is None:
+        page.lay_out(everything)
+        if page.tokens <= available:
+            return [], False
+        page.lay_out(())
+    rejected: list[tuple[Placed, Reason]] = []
+    per_path = Counter[str]()
+    group, is_spent, is_stopped, ran_out = -1, False, False, False
+    for turn in rounds:
+        progress = False
+        for placed in turn:
+            path, number = placed.window.path, placed.place[0]
+            if settings.packing == "greedy" and number != group and page.tokens >= available and not is_spent:
+                is_spent, ran_out = True, not rejected
+            group = number
+            if is_stopped:
+                rejected.append((placed, "stopped"))
+            elif per_path[path] == limit:
+                rejected.append((placed, "per_document"))
+                progress = True
+            elif is_spent or not page.add(placed):
+                rejected.append((placed, "budget"))
+            else:
+                per_path[path] += 1
+                progress = True
+        ran_out = ran_out or is_stopped
+        is_stopped = is_stopped or not progress
+    return rejected, ran_out
+
+
+def _trimmed(page: Page, candidates: Iterable[Placed], *, most: int) -> list[Window]:
+    """Cut the best windows that did not fit to what is left, until the page is full; returns them whole."""
+    trimmed: list[Window] = []
+    for placed in candidates:
+        if len(trimmed) == most or page.is_full():
+            break
+        window = placed.window
+        if page.trim(placed):
+            trimmed.append(window)
+    return trimmed
 
 
 def render(
@@ -181,8 +228,8 @@ def render(
         include_metadata = windows.include_metadata if include_metadata is None else include_metadata
         line_numbers = line_numbers or windows.line_numbers
     else:
-        runs = in_blocks([[*windows]], PackSettings(), frozenset())
-        blocks = [Block(run[0].path, tuple(run)) for run in runs]
+        runs = groupby(windows, key=attrgetter("path", "filling"))
+        blocks = [Block(path, tuple(run)) for (path, _), run in runs]
     form = form_for(format or "plain")
     showing = Showing(bool(include_metadata), line_numbers or "ranges")
     return text_of(blocks, form=form, showing=showing)
@@ -264,33 +311,9 @@ def _naming_twins(windows: Iterable[Window], left_out: Iterable[Duplicate]) -> l
     ]
 
 
-def _filled(
-    selection: Selection,
-    groups: Sequence[Group],
-    settings: PackSettings,
-    *,
-    available: int,
-    new_layout: Callable[[], Layout],
-) -> tuple[Page, Window | None]:
-    """Trim the best window that did not fit into what is left; returns the page and what was trimmed."""
-    clusters = clustered(groups)
-    laid_out = selection.layout if settings.order == "relevance" else None
-    page = Page(selection.blocks(settings, clusters), laid_out or new_layout(), available=available)
-    trimmed: Window | None = None
-    if settings.trim and not page.is_full():
-        candidates = [out.window for out in selection.rejected if out.reason in ("budget", "stopped")]
-        for candidate in sorted(candidates, key=by_order)[:TRIM_TRIES]:
-            widened = selection.including(candidate, groups, settings)
-            blocks = widened.blocks(settings, clusters)
-            place = next((b, s) for b, block in enumerate(blocks) for s, w in enumerate(block) if w.id == candidate.id)
-            attempt = Page(blocks, new_layout(), available=available, empty=place)
-            if attempt.trim(place, candidate):
-                page, trimmed = attempt, candidate
-                break
-    return page, trimmed
-
-
-def _settled(blocks: list[list[Window]], rejected: list[Rejected]) -> tuple[list[list[Window]], list[Rejected]]:
+def _settled(
+    blocks: list[list[Window]], rejected: Sequence[tuple[Window, Reason]]
+) -> tuple[list[list[Window]], list[Omitted]]:
     """Windows that others have grown over are shown after all: their hits count, and they are not left out."""
     left_out = []
     shown: dict[str, list[tuple[list[Window], int]]] = {}
@@ -298,14 +321,14 @@ def _settled(blocks: list[list[Window]], rejected: list[Rejected]) -> tuple[list
         for index, window in enumerate(block):
             if window.document:
                 shown.setdefault(window.document.id, []).append((block, index))
-    for out in rejected:
-        near = shown.get(out.window.document.id, []) if out.window.document else []
-        home = next(((block, index) for block, index in near if _holds(block[index], out.window)), None)
+    for out, reason in rejected:
+        near = shown.get(out.document.id, []) if out.document else []
+        home = next(((block, index) for block, index in near if _holds(block[index], out)), None)
         if home is None:
-            left_out.append(out)
-        elif out.window.hits:
+            left_out.append(Omitted(out, reason))
+        elif out.hits:
             block, index = home
-            hits = {*block[index].hits, *out.window.hits}
+            hits = {*block[index].hits, *out.hits}
             block[index] = replace(block[index], hits=tuple(sorted(hits, key=lambda hit: hit.order)))
     return blocks, left_out
 
@@ -342,19 +365,3 @@ def _shown_in(blocks: list[list[Window]], trimmed: Window) -> tuple[str, ...]:
         and window.span.shared(trimmed.span)
     ]
     return tuple(ids[:1])
-
-
-def _rendered(
-    blocks: list[list[Window]], form: Form, counter: TokenCounter, settings: PackSettings, *, available: int
-) -> tuple[str, int, list[list[Window]], list[Window]]:
-    """Render, and count the final string itself: the promise is about it, not about any sum."""
-    cut_off: list[Window] = []
-    while True:
-        shown = [Block(block[0].path, tuple(block)) for block in blocks]
-        text = text_of(shown, form=form, showing=_showing(settings))
-        tokens = counter.count(text)
-        if tokens <= available:
-            return text, tokens, blocks, cut_off
-        worst = max((window for block in blocks for window in block), key=by_order)
-        cut_off.append(worst)
-        blocks = [kept for block in blocks if (kept := [window for window in block if window.id != worst.id])]

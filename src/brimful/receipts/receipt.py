@@ -248,14 +248,12 @@ def make_receipt(
     settings: Mapping[str, object],
     corrections: Iterable[object] = (),
     keep_question: bool = True,
-    prices: bool = False,
     run: Mapping[str, object] | None = None,
 ) -> Receipt:
     """The receipt for a context that was made from this snapshot.
 
     `settings` are all that change output, as JSON values or settings dataclasses, so that a replay can use them;
-    so are `corrections`. `prices` also works out the budget at which each omitted window would enter, which costs
-    many packings. `run` holds what may differ from run to run; the generation is added to it.
+    so are `corrections`. `run` holds what may differ from run to run; the generation is added to it.
     """
     rows = _rows(context, snapshot)
     _check_text(context, rows, snapshot)
@@ -281,7 +279,7 @@ def make_receipt(
         windows=tuple(map(_window, context.windows)),
         blocks=tuple(Natural(len(block.windows)) for block in context.blocks if block.windows),
         corrections=tuple(_mapping(item, f"corrections[{number}]") for number, item in enumerate(corrections)),
-        omitted=tuple(_omitted(item, prices=prices) for item in context.omitted),
+        omitted=tuple(map(_omitted, context.omitted)),
         context_hash=hash_of(context.text),
         run=_mapping({"generation": snapshot.generation, **(run or {})}, "run"),
     )
@@ -380,9 +378,8 @@ def _end(seam: Seam) -> int:
     return seam.start + len(seam.text.encode())
 
 
-def _omitted(omitted: Omitted, *, prices: bool) -> _OmittedWindow:
-    window = omitted.window
-    price = omitted.enters_at if prices else None
+def _omitted(omitted: Omitted) -> _OmittedWindow:
+    window, price = omitted.window, omitted.enters_at
     return _OmittedWindow(
         path=window.path,
         start=Natural(window.start),

@@ -97,8 +97,8 @@ _DECIDES, _NAME_DECIDES = 0.6, 1 / 3
 """Where words that no document has are this much of a question, nothing answers it; less, if one of them is a name."""
 _MEANT = 700_000
 """A passage that a model finds this much alike, in millionths, may answer in other words."""
-_END_SHARE = (1, 4)
-"""Relevance ends where a hit is worth less than this share of the best one."""
+_END_SHARE, _MOST_RELEVANT = 5, 15
+"""Relevance ends below a fifth of the best score, and after so many hits at the latest (decision 023)."""
 _AGAIN = 3
 """A unit that repeats better ones keeps a third of its score."""
 _OF_FURTHER = np.array([1_000, 667, 444, 296])
@@ -259,7 +259,7 @@ def best_of(parsed: ParsedQuestion, *, limit: int) -> Found:
         read=read,
         translations=cues.translations[1] if parsed.settings.priors else frozenset(),
         sources_less=parsed.settings.priors and cues.asks_how,
-        relevant=int(np.count_nonzero(scored.scores[:limit] * _END_SHARE[1] >= scored.scores[:1] * _END_SHARE[0])),
+        relevant=int(np.count_nonzero(scored.scores[: min(limit, _MOST_RELEVANT)] * _END_SHARE >= scored.scores[:1])),
     )
 
 

@@ -205,11 +205,6 @@ def edge_above(window: Window, showing: Showing) -> str:
     return MARKER if window.cut_start else NOTHING_ABOVE
 
 
-def _is_cut_above(line: int | None, marker: str | None) -> bool:
-    """The inverse of `edge_above`."""
-    return marker == MARKER if marker else line is not None and line > 1
-
-
 def gap_between(first: Window, second: Window, lines: str = "") -> str:
     """The marker between two windows of a block, with the lines of the second; empty where neither edge is cut.
 
@@ -295,7 +290,7 @@ def with_numbers(fragments: Iterable[Fragment], line: int | None) -> list[Fragme
     return numbered
 
 
-def without_numbers(text: str, line: int | None) -> str:
+def _without_numbers(text: str, line: int | None) -> str:
     """The inverse of `with_numbers`."""
     if line is None:
         return text
@@ -326,68 +321,67 @@ def attributes(window: Window, showing: Showing) -> dict[str, str]:
     return {**values, "numbered": "yes"} if showing.lines == "every" else values
 
 
-@dataclass(frozen=True, slots=True)
-class ReadDetails:
-    """The details of a window as they were read."""
+class BlockReader:
+    """The windows under one header, as they are read with the markers and trails around them."""
 
-    start: int = 0
-    end: int = -1
-    score: float = 0.0
-    time: int | None = None
-    line: int | None = None
-    numbered: bool = False
+    def __init__(self, named: Title, unescaped: Callable[[str], str] = str) -> None:
+        self._named, self._unescaped = named, unescaped
+        self._line, self._numbered = named.line, named.numbered  # of the next window
+        self._above: str | None = None  # the marker above the first window
+        self._gap: Gap | None = None  # the one below the last
+        self._seams: list[str] = []  # of the next window
+        self.windows: list[Window] = []
 
-    def window(self, path: str, text: str, *, cut_start: bool, cut_end: bool, seams: Sequence[str] = ()) -> Window:
-        """The window, without its line numbers."""
-        return Window(
-            path,
-            without_numbers(text, self.line if self.numbered else None),
-            self.start,
-            self.end,
-            score=self.score,
-            time=self.time,
-            line=self.line,
-            cut_start=cut_start,
-            cut_end=cut_end,
-            seams=tuple(Seam("signature", 0, 0, seam) for seam in seams),
+    def mark(self, line: str) -> bool:
+        """Read a line between windows; returns whether it is a marker."""
+        gap = read_gap(line)
+        if not self.windows and line in (MARKER, NOTHING_ABOVE):
+            self._above = line
+        if gap is None:
+            return line == NOTHING_ABOVE
+        if self.windows:
+            self.windows[-1] = replace(self.windows[-1], cut_end=gap.cut_end)
+        self._gap, self._line, self._numbered = gap, gap.line or self._line, gap.numbered or self._numbered
+        return True
+
+    def take_trail(self, steps: Sequence[str]) -> None:
+        """Read a part of the next window's trail."""
+        is_above = list(steps) == [AS_ABOVE] and not self._seams and self.windows
+        self._seams += [seam.text for seam in self.windows[-1].seams] if is_above else map(read_name, steps)
+
+    def take_seam(self, seam: str) -> None:
+        """Read a step of the next window's trail as it is."""
+        self._seams.append(seam)
+
+    def take_line(self, line: str) -> None:
+        """Read a further line of the first step of what follows the last trail."""
+        first, *others = line.split(STEP)
+        self._seams[-1] += f"\n{read_name(first)}"
+        self._seams += map(read_name, others)
+
+    def take(self, text: str, details: Mapping[str, str] | None = None) -> None:
+        """Read a window; `details` are those of `details` or `attributes`."""
+        values = details or {}
+        start, end = values["bytes"].split("-") if "bytes" in values else ("0", "-1")
+        line = int(values["lines"].split("-")[0]) if "lines" in values else self._line
+        numbered = "numbered" in values or self._numbered
+        is_cut = self._above == MARKER if self._above else line is not None and line > 1
+        if self.windows:
+            is_cut = self._gap is not None and self._gap.cut_start
+        window = Window(
+            self._named.path,
+            self._unescaped(_without_numbers(text, line if numbered else None)),
+            int(start),
+            int(end),
+            score=float(values.get("score", 0.0)),
+            time=int(datetime.fromisoformat(values["time"]).timestamp()) if "time" in values else None,
+            line=line,
+            cut_start=is_cut,
+            seams=tuple(Seam("signature", 0, 0, seam) for seam in self._seams),
+            filling=self._named.filling,
         )
-
-
-def read_details(values: Mapping[str, str]) -> ReadDetails:
-    """The inverse of `details` and `attributes`."""
-    start, end = values["bytes"].split("-") if "bytes" in values else ("0", "-1")
-    time = values.get("time")
-    lines = values.get("lines")
-    return ReadDetails(
-        int(start),
-        int(end),
-        float(values.get("score", 0.0)),
-        int(datetime.fromisoformat(time).timestamp()) if time else None,
-        int(lines.split("-")[0]) if lines else None,
-        "numbered" in values,
-    )
-
-
-class ReadWindow(NamedTuple):
-    """A window as it was read, before the markers around it are."""
-
-    text: str
-    details: ReadDetails
-    seams: Sequence[str]
-
-
-def with_edges(named: Title, read: Sequence[ReadWindow], markers: Sequence[str | None]) -> list[Window]:
-    """The windows of one block, with the edges that markers say are cut: one before each window, one after the last."""
-    gaps = [read_gap(marker) if marker else None for marker in markers]
-    windows = []
-    for number, (text, details, seams) in enumerate(read):
-        above, below = gaps[number], gaps[number + 1]
-        cut_start = bool(above and above.cut_start) if number else _is_cut_above(details.line, markers[0])
-        window = details.window(
-            named.path, text, cut_start=cut_start, cut_end=bool(below and below.cut_end), seams=seams
-        )
-        windows.append(replace(window, filling=named.filling))
-    return windows
+        self.windows.append(window)
+        self._line, self._numbered, self._gap, self._seams = None, False, None, []
 
 
 def with_escapes(

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import zip_longest
+from collections.abc import Mapping
 from typing import Any
 
 from brimful.assembly.formats.form import (
+    BlockReader,
     Form,
     Fragment,
     Payload,
-    ReadWindow,
     Showing,
     Title,
     attributes,
     edge_above,
     gap_between,
-    read_details,
-    with_edges,
     with_escapes,
     with_numbers,
 )
@@ -100,22 +98,17 @@ def _read(payload: Payload) -> list[Window]:
         raise FormatError(f"not a context as JSON: {error}") from error
 
 
-def _windows(document: dict[str, Any]) -> list[Window]:
-    filling, records = "also" in document, document["windows"]
-    named, read = Title(document["also" if filling else "path"], filling=filling), []
-    markers = [_marker(records[0].get("before"))] if records else []
-    for record, following in zip_longest(records, records[1:]):
-        details = read_details({name: str(value) for name, value in record.items() if name in _DETAILS})
-        seams = record.get("in", [])
-        assert isinstance(seams, list)
-        read.append(ReadWindow(str(record["text"]), details, seams))
-        below = _marker(following.get("before")) if following else None
-        markers.append(below or (_CUT_ABOVE if "after" in record else None))
-    return with_edges(named, read, markers)
-
-
-def _marker(value: object) -> str | None:
-    return None if value is None else str(value)
+def _windows(document: Mapping[str, Any]) -> list[Window]:
+    filling = "also" in document
+    reader = BlockReader(Title(document["also" if filling else "path"], filling=filling))
+    for record in document["windows"]:
+        reader.mark(record.get("before", ""))
+        for seam in record.get("in", ()):
+            reader.take_seam(seam)
+        reader.take(record["text"], {name: str(value) for name, value in record.items() if name in _DETAILS})
+        if "after" in record:
+            reader.mark(_CUT_ABOVE)
+    return reader.windows
 
 
 JSON = Form(

@@ -7,28 +7,21 @@ import re
 from brimful.assembly.formats.form import (
     AS_ABOVE,
     LOOKS_LIKE_STEPS,
-    NOTHING_ABOVE,
     STEP,
+    BlockReader,
     Form,
     Fragment,
     Payload,
-    ReadDetails,
-    ReadWindow,
     Showing,
-    Title,
     Trail,
     details,
     edge_above,
     gap_between,
     lines_in_words,
-    read_details,
-    read_gap,
-    read_name,
     read_title,
     safe_sign,
     title,
     trail_of,
-    with_edges,
     with_escapes,
     with_numbers,
 )
@@ -107,7 +100,7 @@ def _tail(last: Window, _showing: Showing) -> list[Fragment]:
 def _read(payload: Payload) -> list[Window]:
     if not isinstance(payload, str):
         raise FormatError(f"Markdown is a str, got {type(payload).__name__}")
-    blocks: list[_Block] = []
+    blocks: list[BlockReader] = []
     lines, number = payload.split("\n"), 0
     while number < len(lines):
         line, number = lines[number], number + 1
@@ -116,50 +109,16 @@ def _read(payload: Payload) -> list[Window]:
             end = next((n for n in range(number, len(lines)) if lines[n] == opening.group(1)), None)
             if end is None or not blocks:
                 raise FormatError(f"line {number}: a fence without its heading or its end")
-            text, number = "\n".join(lines[number:end]), end + 1
-            blocks[-1].take(opening.group(2), text)
+            details = dict(pair.split("=", 1) for pair in opening.group(2).split(" ")[1:])
+            blocks[-1].take("\n".join(lines[number:end]), details)
+            number = end + 1
         elif blocks and (trail := _TRAIL.match(line)):
-            blocks[-1].take_trail(trail[2])
+            blocks[-1].take_trail(trail[2].split(STEP))
         elif line.startswith("### "):
-            blocks.append(_Block(read_title(line.removeprefix("### "))))
+            blocks.append(BlockReader(read_title(line.removeprefix("### "))))
         elif line and not (blocks and blocks[-1].mark(line)):
             raise FormatError(f"line {number} is not ours: {line[:40]!r}")
-    return [window for block in blocks for window in block.windows()]
-
-
-class _Block:
-    """The windows under one heading, as they are read fence by fence."""
-
-    def __init__(self, named: Title) -> None:
-        self._named = named
-        self._next = ReadDetails(line=named.line, numbered=named.numbered)
-        self._read: list[ReadWindow] = []
-        self._markers: list[str | None] = [None]
-        self._seams: tuple[str, ...] = ()
-
-    def take_trail(self, trail: str) -> None:
-        """Read the trail of the next window."""
-        above = tuple(self._read[-1].seams) if self._read else ()
-        self._seams = above if trail == AS_ABOVE else tuple(map(read_name, trail.split(STEP)))
-
-    def mark(self, line: str) -> bool:
-        """Read a line between fences; returns whether it is a marker."""
-        self._markers[-1] = line
-        gap = read_gap(line)
-        if gap and self._read:
-            self._next = ReadDetails(line=gap.line, numbered=gap.numbered)
-        return line == NOTHING_ABOVE or gap is not None
-
-    def take(self, info: str, text: str) -> None:
-        """Read a fence, which is a window."""
-        details = dict(pair.split("=", 1) for pair in info.split(" ")[1:])
-        self._read.append(ReadWindow(text, read_details(details) if details else self._next, self._seams))
-        self._markers.append(None)
-        self._next, self._seams = ReadDetails(), ()
-
-    def windows(self) -> list[Window]:
-        """The windows, with the edges that the markers around them say are cut."""
-        return with_edges(self._named, self._read, self._markers)
+    return [window for block in blocks for window in block.windows]
 
 
 MARKDOWN = Form(

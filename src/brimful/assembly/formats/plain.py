@@ -23,11 +23,10 @@ from brimful.assembly.formats.form import (
     NOTHING_ABOVE,
     STEP,
     Block,
+    BlockReader,
     Form,
     Fragment,
     Payload,
-    ReadDetails,
-    ReadWindow,
     Showing,
     Title,
     Trail,
@@ -36,7 +35,6 @@ from brimful.assembly.formats.form import (
     gap_between,
     in_block,
     lines_in_words,
-    read_details,
     read_gap,
     read_name,
     read_title,
@@ -44,10 +42,8 @@ from brimful.assembly.formats.form import (
     safe_sign,
     title,
     trail_of,
-    with_edges,
     with_escapes,
     with_numbers,
-    without_numbers,
 )
 from brimful.errors import FormatError
 from brimful.text.unseen import BLANK, BREAK, COMBINING, CONTROL, INVISIBLE
@@ -94,7 +90,6 @@ _ANYWHERE = re.compile(_OURS, re.IGNORECASE)  # far cheaper than looking at the 
 _LOOKS_OURS, _ESCAPED = rf"(?i){_BEGINS}(?={_OURS})", rf"(?i)({_BEGINS})\\(?={_OURS})"
 # In a trail: what breaks a line elsewhere, and a sign that would stand between two seams.
 _UNSAFE_IN_TRAILS = re.compile(f"[\\\\\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]|{LOOKS_LIKE_STEPS}")
-_TRAILS = ("[IN: ", "[IN| ")
 _HEADER = re.compile(rf"\[(?:DOC: |(?={ALSO}))([^\n]*)\]\Z")
 
 
@@ -176,84 +171,56 @@ def _tail(last: Window, _showing: Showing) -> list[Fragment]:
 def _read_plain(payload: Payload) -> list[Window]:
     if not isinstance(payload, str):
         raise FormatError(f"plain text is a str, got {type(payload).__name__}")
-    if not payload:
-        return []
     windows: list[Window] = []
-    block: _Block | None = None
+    named: Title | None = None
     rows: list[str] = []
     in_map = payload.startswith(f"{MAP}\n")
-    for number, line in enumerate(payload.split("\n"), 1):
+    for number, line in enumerate(payload.split("\n") if payload else (), 1):
         if line == QUESTION:  # the question is not part of the corpus
-            rows = rows[:-1] if block else rows
-            rows.append("")
+            rows = [*(rows[:-1] if named else rows), ""]
             break
         header = _HEADER.match(line)
         if header:
-            windows += block.read([rows[:-1]]) if block else []
-            block, rows = _Block(read_title(header[1])), []
-        elif block is None and not in_map:
+            windows += _windows(named, [rows[:-1]]) if named else []
+            named, rows = read_title(header[1]), []
+        elif named is None and not in_map:
             raise FormatError(f"line {number} comes before any [DOC: …] header: {line[:40]!r}")
-        elif block is not None:
+        elif named is not None:
             rows.append(line)
-    return windows + (block.read([rows[:-1]]) if block else [])
+    return windows + (_windows(named, [rows[:-1]]) if named else [])
 
 
-class _Block:
-    """The windows under one header, as they are read line by line."""
+def _windows(named: Title, parts: Sequence[Sequence[str]]) -> list[Window]:
+    """The windows under one header, from its lines; each part begins a new window."""
+    reader = BlockReader(named, lambda text: re.sub(_ESCAPED, r"\1", text))
+    details: dict[str, str] = {}
+    text: list[str] = []
 
-    def __init__(self, named: Title) -> None:
-        self._named = named
-        self._details = ReadDetails(line=named.line, numbered=named.numbered)
-        self._read: list[ReadWindow] = []
-        self._markers: list[str | None] = [None]
-        self._seams: list[str] = []
-        self._text: list[str] = []
+    def close() -> None:
+        if text:
+            reader.take("\n".join(text), details)
+            text.clear()
+            details.clear()
 
-    def read(self, parts: Sequence[Sequence[str]]) -> list[Window]:
-        """The windows of these lines; each part begins a new window."""
-        for part in parts:
-            if not (part and read_gap(part[0])):
-                self._close()
-            for number, line in enumerate(part, 1):
-                self._take(line, is_last=part is parts[-1] and number == len(part))
-        self._close()
-        return with_edges(self._named, self._read, self._markers)
-
-    def _take(self, line: str, *, is_last: bool) -> None:
-        if line.startswith(_TRAILS):
-            self._close()
-            self._take_trail(line)
-        elif line.startswith("[SPAN: "):
-            self._close()
-            pairs = line.removeprefix("[SPAN: ").removesuffix("]").split(", ")
-            self._details = read_details(dict(pair.split(" ", 1) for pair in pairs))
-        elif not self._text and not self._read and line in (MARKER, NOTHING_ABOVE):
-            self._markers[0] = line
-        elif (gap := read_gap(line)) and is_last and line == MARKER:
-            self._close(marker=line)
-        elif gap:
-            self._close(marker=line)
-            self._details = ReadDetails(line=gap.line, numbered=gap.numbered)
-        else:
-            self._text.append(line)
-
-    def _take_trail(self, line: str) -> None:
-        words = line[5:].removesuffix("]")
-        is_above = words == AS_ABOVE and not self._seams and self._read
-        steps = list(self._read[-1].seams) if is_above else [read_name(step) for step in words.split(STEP)]
-        if line.startswith("[IN| ") and self._seams:
-            steps[0] = f"{self._seams.pop()}\n{steps[0]}"
-        self._seams += steps
-
-    def _close(self, *, marker: str | None = None) -> None:
-        """End the window that is being read, if there is one, with the marker below it."""
-        if not self._text:
-            return
-        line = self._details.line if self._details.numbered else None
-        text = re.sub(_ESCAPED, r"\1", without_numbers("\n".join(self._text), line))
-        self._read.append(ReadWindow(text, replace(self._details, numbered=False), self._seams))
-        self._markers.append(marker)
-        self._details, self._seams, self._text = ReadDetails(), [], []
+    for part in parts:
+        if not (part and read_gap(part[0])):
+            close()
+        for line in part:
+            if line.startswith("[IN: "):
+                close()
+                reader.take_trail(line[5:-1].split(STEP))
+            elif line.startswith("[IN| "):
+                reader.take_line(line[5:-1])
+            elif line.startswith("[SPAN: "):
+                close()
+                details.update(pair.partition(" ")[::2] for pair in line[7:-1].split(", "))
+            elif read_gap(line) or (line == NOTHING_ABOVE and not text):
+                close()
+                reader.mark(line)
+            else:
+                text.append(line)
+    close()
+    return reader.windows
 
 
 def _as_messages(_blocks: Sequence[Block], text: str, _showing: Showing) -> Payload:
@@ -301,7 +268,7 @@ def _read_search_results(payload: Payload) -> list[Window]:
         if block.get("type") != "search_result" or not isinstance(parts, list):
             raise FormatError(f"expected a search_result block, got {block.get('type')!r}")
         named = read_title(str(block["title"]))._replace(path=read_name(str(block["source"])))
-        windows += _Block(named).read([part["text"].split("\n") for part in parts])
+        windows += _windows(named, [part["text"].split("\n") for part in parts])
     return windows
 
 

@@ -9,20 +9,19 @@ import re
 from typing import TYPE_CHECKING
 
 from brimful.assembly.formats.form import (
+    AS_ABOVE,
+    BlockReader,
     Form,
     Fragment,
     Payload,
-    ReadWindow,
     Showing,
     Title,
     attributes,
     edge_above,
     gap_between,
-    read_details,
     read_name,
     safe_name,
     trail_of,
-    with_edges,
     with_escapes,
     with_numbers,
 )
@@ -103,20 +102,17 @@ def _read(payload: Payload) -> list[Window]:
 
 def _windows(document: ET.Element) -> list[Window]:
     """The windows of a document element; the text between elements is markers."""
-    read: list[ReadWindow] = []
-    markers = [(document.text or "").strip()]
-    seams: list[str] = []
+    reader = BlockReader(Title(read_name(document.attrib["path"]), filling=document.tag == _ALSO))
+    reader.mark((document.text or "").strip())
     for element in document:
         if element.tag == "in":
-            seams.append(_text(element))
+            reader.take_seam(_text(element))
         elif element.tag == "as-above":
-            seams.extend(read[-1].seams)
+            reader.take_trail([AS_ABOVE])
         else:
-            read.append(ReadWindow(_text(element), read_details(dict(element.attrib)), seams))
-            markers.append((element.tail or "").strip())
-            seams = []
-    named = Title(read_name(document.attrib["path"]), filling=document.tag == _ALSO)
-    return with_edges(named, read, markers)
+            reader.take(_text(element), element.attrib)
+            reader.mark((element.tail or "").strip())
+    return reader.windows
 
 
 def _text(element: ET.Element) -> str:
