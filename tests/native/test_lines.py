@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from brimful.native import lines as kernels
 from brimful.native.terms import ROOM, find_clumps
 from brimful.outline.cuts import gather
-from brimful.outline.lines import LONGEST_SPEAKER, NEWLINES, lines_in
+from brimful.outline.prose import LONGEST_SPEAKER, NEWLINES, lines_in
 from tests.native import lines as oracle
 from tests.native import stops
 

@@ -1,5 +1,5 @@
 /* Where do lines and sentences begin, and which neighbours are gathered? A text has sixteen newlines behind its end,
- * so that every look ahead stays inside. What a byte is, the caller's table says; see brimful.outline.lines. */
+ * so that every look ahead stays inside. What a byte is, the caller's table says; see brimful.outline.prose. */
 
 #include "shared.h"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from brimful.native.lines import check_words
 FORMS = ("markdown", "text", "roff", "rst", "asciidoc", "org", "wiki")
 """What is read here, in the order of its numbers: of those after `WHOLE` only lists and tables."""
 WHOLE = FORMS[:3]
-KINDS = ("code", "front matter", "list", "quotation", "table")
+_Kind = Literal["code", "front matter", "list", "quotation", "table"]
+KINDS: tuple[_Kind, ...] = ("code", "front matter", "list", "quotation", "table")
 """What a passage may be, in the order of its numbers."""
 
 _TITLE = 5

@@ -168,7 +168,9 @@ _YAML = re.compile(
 )
 _TABLE = re.compile(rb"\n[ \t]*+(?P<head>\[\[?[ \t]*+(?P<name>[^\]\n]++)\]\]?)")
 _TARGET = re.compile(rb"\n(?:(?P<name>[^\s\#:=?+!][^\n:=\#\t]*+)::?(?![=:])|define[ \t]+(?P<define>[\w.$()-]+))")
-_STAGE = re.compile(rb"\nFROM[ \t]+(?:--\S+[ \t]+)*+(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<name>\S+))?", re.IGNORECASE)
+_STAGE = re.compile(
+    rb"\n(?P<head>FROM[ \t]+(?:--\S+[ \t]+)*+(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<name>\S+))?)", re.IGNORECASE
+)
 _FORMS = frozenset(("commonlisp", "clojure", "scheme", "elisp", "racket", "yaml", "toml", "ini", "make", "dockerfile"))
 
 
@@ -183,11 +185,11 @@ def declared_in_forms(source: Source) -> list[Found]:
     if language == "yaml":
         return _keys(source)
     if language in ("toml", "ini"):
-        return _tables(source)
+        return _to_the_next(source, _TABLE, "table")
     if language == "make":
         return _targets(source)
     if language == "dockerfile":
-        return _stages(source)
+        return _to_the_next(source, _STAGE, "stage")
     return _lisp(source)
 
 
@@ -263,16 +265,15 @@ def _ends_by_column(heads: list[tuple[int, int]], length: int) -> list[int]:
     return ends
 
 
-def _tables(source: Source) -> list[Found]:
+def _to_the_next(source: Source, pattern: re.Pattern[bytes], kind: str) -> list[Found]:
+    """Definitions of which each ends where the next begins; one without a name is called by its image."""
     code, content = source.code, source.content
-    heads = list(_TABLE.finditer(b"\n" + code))
+    heads = list(pattern.finditer(b"\n" + code))
     definitions = []
-    for number, head in enumerate(heads):
-        start = head.start("head") - 1
-        stop = heads[number + 1].start() if number + 1 < len(heads) else len(code)
-        name = content[head.start("name") - 1 : head.end("name") - 1].strip().decode(errors="replace")
-        end = start + len(code[start:stop].rstrip())
-        definitions.append(Found(start, name, "table", head.end() - 1, end))
+    for head, stop in zip(heads, [*(head.start() for head in heads[1:]), len(code)], strict=False):
+        start, (low, high) = head.start("head") - 1, head.span("name" if head["name"] else "image")
+        name = content[low - 1 : high - 1].strip().decode(errors="replace")
+        definitions.append(Found(start, name, kind, head.end() - 1, start + len(code[start:stop].rstrip())))
     return definitions
 
 
@@ -303,18 +304,6 @@ def _targets(source: Source) -> list[Found]:
 
 
 _RECIPE = re.compile(rb"(?:\n(?:\t[^\n]*+|(?=\n)|[ ]*+(?:ifn?eq|ifn?def|else|endif)[^\n]*+))*+")
-
-
-def _stages(source: Source) -> list[Found]:
-    code = source.code
-    heads = list(_STAGE.finditer(b"\n" + code))
-    definitions = []
-    for number, head in enumerate(heads):
-        start = head.start()
-        stop = heads[number + 1].start() if number + 1 < len(heads) else len(code)
-        name = (head["name"] or head["image"]).decode(errors="replace")
-        definitions.append(Found(start, name, "stage", head.end() - 1, start + len(code[start:stop].rstrip())))
-    return definitions
 
 
 # ---- imports: Which lines of a source bring in other sources?

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import Literal, overload
+from typing import Literal
 
 import numpy as np
 
@@ -261,13 +261,13 @@ class Markup:
     ([0], (0, 5, 1, b'Tea'), ['list'])
     """
 
-    def __init__(self, titles: Sequence[Title], section_ends: Sequence[int], passages: Sequence[Passage]) -> None:
+    def __init__(self, titles: Sequence[Title], section_ends: Sequence[int], passages: tuple[Passage, ...]) -> None:
         self.titles, self.section_ends, self.passages = titles, section_ends, passages
         self.starts, self.ends = [title[0] for title in titles], [title[1] for title in titles]
         self._near: dict[int, tuple[Passage, ...]] = {}  # by how many passages begin before
 
     @classmethod
-    def of(cls, titles: Iterable[Title], passages: Sequence[Passage], *, length: int) -> Markup:
+    def of(cls, titles: Iterable[Title], passages: tuple[Passage, ...], *, length: int) -> Markup:
         """Nest titles, given in any order: a section reaches to the next title of an equal or a higher rank."""
         rows = sorted(set(titles))
         section_ends, opened = [length] * len(rows), list[int]()
@@ -296,12 +296,9 @@ class Markup:
 
     @property
     def blocks(self) -> Numbers:
-        """A row for each block of code and the front matter: where it starts and ends, and its number in KINDS."""
-        if isinstance(self.passages, _Passages):
-            rows = self.passages.places
-            return rows[rows[:, 2] < marks.KINDS.index("list")]
-        places = [(item.start, item.end, 0) for item in self.passages if item.kind in ("code", "front matter")]
-        return np.array(places, np.int64).reshape(-1, 3)
+        """A row for each block of code and the front matter: where it starts and ends."""
+        places = [(item.start, item.end) for item in self.passages if item.kind in ("code", "front matter")]
+        return np.array(places, np.int64).reshape(-1, 2)
 
     def headings(self) -> tuple[Heading, ...]:
         """All headings, each with its section."""
@@ -312,52 +309,34 @@ class Markup:
 
     @cached_property
     def _passage_starts(self) -> list[int]:
-        return self.passages.starts if isinstance(self.passages, _Passages) else [item.start for item in self.passages]
+        return [item.start for item in self.passages]
 
     def passages_near(self, position: int) -> tuple[Passage, ...]:
         """The two passages that begin last at or before a byte, and the next one, which may have a lead there."""
         following = bisect_right(self._passage_starts, position)
         if following not in self._near:
-            self._near[following] = tuple(self.passages[max(following - 2, 0) : following + 1])
+            self._near[following] = self.passages[max(following - 2, 0) : following + 1]
         return self._near[following]
 
 
-class _Passages(Sequence[Passage]):
-    """Passages in columns, as the kernel finds them."""
-
-    def __init__(self, rows: marks.Marks) -> None:
-        self._rows, self._parts = rows.passages, rows.parts
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @property
-    def places(self) -> Numbers:
-        return self._rows[:, :3]
-
-    @property
-    def starts(self) -> list[int]:
-        return self._rows[:, 0].tolist()  # type: ignore[no-any-return]
-
-    @overload
-    def __getitem__(self, index: int) -> Passage: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Passage]: ...
-    def __getitem__(self, index: int | slice) -> Passage | list[Passage]:
-        if isinstance(index, slice):
-            return [self[row] for row in range(*index.indices(len(self)))]
-        start, end, kind, lead, lead_end, first, count = self._rows[index].tolist()
-        parts = tuple(self._parts[first : first + count].tolist())
-        return Passage(start, end, marks.KINDS[kind], (lead, lead_end) if lead >= 0 else None, parts)  # type: ignore[arg-type]
+def _passages_of(rows: marks.Marks) -> tuple[Passage, ...]:
+    """The passages that the kernel found."""
+    parts = rows.parts.tolist()
+    return tuple(
+        Passage(
+            start, end, marks.KINDS[kind], (lead, lead_end) if lead >= 0 else None, tuple(parts[first : first + count])
+        )
+        for start, end, kind, lead, lead_end, first, count in rows.passages.tolist()
+    )
 
 
 def marks_in(content: bytes, form: _Format) -> Markup:
     """Read the headings and passages of a text."""
-    passages_found: Sequence[Passage]
+    passages_found: tuple[Passage, ...]
     if form in marks.WHOLE:
         front = passages.front_matter(content) if form == "markdown" else 0
         rows = marks.read_marks(content, form, front=front, words=_CHAPTER_WORDS)
-        passages_found = _Passages(rows)
+        passages_found = _passages_of(rows)
         titles = [
             (start, end, level, content[words:words_end])
             for start, end, level, words, words_end in rows.titles.tolist()
@@ -438,7 +417,7 @@ def _with_lists(reading: Reading, form: _Format) -> tuple[Passage, ...]:
     if form in marks.FORMS:
         spans = sorted([item[:2] for item in reading.headings] + [(item.start, item.end) for item in stretches])
         rows = marks.read_marks(content, form, passed=np.array(spans, np.int64).reshape(-1, 2))
-        stretches = [*stretches, *_Passages(rows)]
+        stretches = [*stretches, *_passages_of(rows)]
     return tuple(sorted(stretches, key=lambda passage: (passage.start, -passage.end, passage.kind)))
 
 

@@ -438,25 +438,13 @@ def _read_by_cells(
     content: bytes, *, separator: bytes, when: int | None, category: int | None, epoch: bool
 ) -> _Reader | None:
     """A reader of a row's time and category from their columns."""
-    wanted = sorted(column for column in (when, category) if column is not None)
-    if not wanted:
+    if when is None and category is None:
         return None
-    field, sign = _field(separator), re.escape(separator)
-    pattern, next_column = rb"", 0
-    for column in wanted:
-        pattern += rb"(?>%b%b){%d}(%b)" % (field, sign, column - next_column, field)
-        pattern += sign if column != wanted[-1] else b""
-        next_column = column + 1
-    match = re.compile(pattern).match
-    time_group = wanted.index(when) + 1 if when is not None else 0
-    category_group = wanted.index(category) + 1 if category is not None else 0
 
     def read_row(start: int, end: int) -> tuple[int | None, str | None]:
-        cells = match(content, start, end)
-        if cells is None:
-            return None, None
-        time = time_of(_plain(cells[time_group]), epoch=epoch) if time_group else None
-        return time, (_plain(cells[category_group]).decode(errors="replace") or None) if category_group else None
+        cells = dict(enumerate(_cells(content[start:end], separator)))
+        time = time_of(cells.get(-1 if when is None else when, b""), epoch=epoch)
+        return time, cells.get(-1 if category is None else category, b"").decode(errors="replace") or None
 
     return read_row
 
@@ -473,23 +461,10 @@ _STAMPED = (
     rb"|(?:[A-Z][a-z]{2},? )?(?:\d{1,2} )?" + _MONTH + rb" [ \d]?\d[ ,]|\d\d-\d\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d"
     rb"|\d{9,10}(?:\.\d+|\d{3})?[\] ]|[IWEF]\d{4} \d\d:)"
 )
-_ACCESSED = rb"|\n[^\s\[]{1,64} [^\s\[]{1,64} [^\[\n]{1,64} \[(?P<access>\d{1,2}/" + _MONTH + rb"/\d{4}:)"
-_LEVELLED = rb"|\n[\[<]?(?P<level>" + _LEVELS + rb")\b"
-_KEYED = rb"|\n(?:[\w.]+=\S+ )*?(?:ts|time|timestamp)=\"?(?P<key>\d)"
-_STARTS = {
-    (has_access, has_key): re.compile(
-        _STAMPED + (_ACCESSED if has_access else b"") + _LEVELLED + (_KEYED if has_key else b"")
-    )
-    for has_access in (False, True)
-    for has_key in (False, True)
-}
-_ACCESS = re.compile(rb" \[\d{1,2}/" + _MONTH + rb"/\d{4}:")
-_KEYS = (b"ts=", b"time=", b"timestamp=")
-
-
-def _start_in(text: bytes) -> re.Pattern[bytes]:
-    """The pattern of first lines of a log; two slow alternatives are left out where no line needs them."""
-    return _STARTS[_ACCESS.search(text) is not None, any(key in text for key in _KEYS)]
+_STARTS = re.compile(
+    _STAMPED + rb"|\n[^\s\[]{1,64} [^\s\[]{1,64} [^\[\n]{1,64} \[(?P<access>\d{1,2}/" + _MONTH + rb"/\d{4}:)"
+    rb"|\n[\[<]?(?P<level>" + _LEVELS + rb")\b|\n(?:[\w.]+=\S+ )*?(?:ts|time|timestamp)=\"?(?P<key>\d)"
+)
 
 
 # Both start with plain letters, which lets the engine skip; a letter before is looked for afterwards.
@@ -512,17 +487,16 @@ def _read_log(content: bytes) -> Records:
     [(16, 'ERROR'), (24, 'INFO')]
     """
     text = b"\n" + content
-    begins = _start_in(text)
-    edges = np.array([match.start() for match in begins.finditer(text)] + [len(content)], np.int64)
+    edges = np.array([match.start() for match in _STARTS.finditer(text)] + [len(content)], np.int64)
     if len(edges) < 2:
         return NO_RECORDS
     edges[0] = 0
-    return Records(edges[:-1], edges[1:], partial(_read_by_stamp, begins, text))
+    return Records(edges[:-1], edges[1:], partial(_read_by_stamp, text))
 
 
-def _read_by_stamp(begins: re.Pattern[bytes], text: bytes, start: int, end: int) -> tuple[int | None, str | None]:
+def _read_by_stamp(text: bytes, start: int, end: int) -> tuple[int | None, str | None]:
     """The time and level of an entry, of which the first may have lines before it; `text` has a newline in front."""
-    match = begins.search(text, start)
+    match = _STARTS.search(text, start)
     assert match is not None
     kind = match.lastgroup
     stamp = match.start(kind or 0)

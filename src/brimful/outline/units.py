@@ -23,8 +23,8 @@ from brimful.outline.cuts import (
     settle,
 )
 from brimful.outline.kinds import Kind
-from brimful.outline.lines import Lines, lines_in
 from brimful.outline.markup import format_of, marks_in
+from brimful.outline.prose import Lines, lines_in
 from brimful.outline.records import json_cuts, row_starts
 from brimful.outline.structures import read_definitions
 
@@ -187,16 +187,16 @@ def _divide_prose(axis: _Axis, walls: Cuts) -> _Division:
 
 def _headings(axis: _Axis) -> tuple[Heads, Cuts]:
     """The headings of prose; and where the lines of its blocks of code and front matters start and end, in turn."""
-    titles, blocks = [_NO_ROWS], [_NO_ROWS]
+    titles, blocks = [_NO_ROWS], [_NO_ROWS[:, :2]]
     for number in np.flatnonzero((axis.kinds == _PROSE) & (axis.ends > axis.bases)).tolist():
         content, text = axis.content_of(number), axis.texts[number]
         markup = marks_in(content, format_of(content, language=text.language, path=text.path))
         base = int(axis.bases[number])
         titles.append(markup.places + np.array((base, base, 0)))
-        blocks.append(markup.blocks + np.array((base, base, 0)))
+        blocks.append(markup.blocks + base)
     starts, ends, levels = np.concatenate(titles).T
     heads = Heads(starts, ends, np.minimum(levels, _MOST_LEVELS), ends)
-    begins, stops, _ = np.concatenate(blocks).T
+    begins, stops = np.concatenate(blocks).T
     lines = np.append(axis.lines.starts, axis.lines.size)
     begins = lines[lines.searchsorted(begins, side="right") - 1]
     stops = np.minimum(lines[lines.searchsorted(stops)], axis.ends[axis.text_at(begins)])

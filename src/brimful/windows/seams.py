@@ -14,7 +14,7 @@ from typing import Literal
 
 from brimful.documents.documents import Document
 from brimful.outline.layout import used_definitions
-from brimful.outline.lines import sentence_starts
+from brimful.outline.prose import sentence_starts
 from brimful.outline.times import time_of
 from brimful.text.spans import Span
 
