@@ -209,7 +209,7 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "input.setting": _raised("from brimful import WindowSettings; WindowSettings(max_window_bytes=-1)"),
     "input.span": _raised("from brimful import Document; Document('tea.md', 'Tea is at four.').text(5, 99)"),
     "input.too_long": _too_long,
-    "missing": _raised("from brimful.text.bpe import _load; _load('gpt5_base')"),
+    "missing": _raised("from brimful.neural.libraries import _opened; _opened('sentence_transformers', '', '')"),
     "missing.kernels": _kernels,
     "provider": _answered(418, "I am a teapot"),
     "provider.auth": _answered(401, "Incorrect API key provided"),

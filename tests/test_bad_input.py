@@ -82,7 +82,6 @@ def test_models():
     "settings",
     [
         {"max_window_bytes": 0},
-        {"max_radius_bytes": 199},
         {"max_window_bytes": 1_000.5},
     ],
 )

@@ -44,8 +44,6 @@ DEFAULT_BUDGET = 4_000
 _MOST_MAP_PERCENT = 50
 VERSION = _VERSION
 
-_length = partial(choice, unit="bytes")
-
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
@@ -65,14 +63,12 @@ class WindowSettings:
     chars_per_token: ClassVar[int] = 4
     expected_results: ClassVar[int] = 10
     min_radius_bytes: ClassVar[int] = 200
+    max_radius_bytes: ClassVar[int] = 32_000
     refill: ClassVar[bool] = True  # what a sizing leaves unspent, or a merge saves, widens the windows
     trail_share: ClassVar[int] = 32  # of prose, for one byte of the headings above it: more costs text
     whole_share: ClassVar[int] = 25  # percent of a function or list that may be added to make it whole
 
-    max_window_bytes: int = _length(2_500, "Sizing density: the longest window.", low=min_window_bytes)
-    max_radius_bytes: int = _length(
-        32_000, "Sizing elastic: the most that surrounds a hit on each side.", low=min_radius_bytes
-    )
+    max_window_bytes: int = choice(2_500, "Sizing density: the longest window.", unit="bytes", low=min_window_bytes)
     snap: bool = choice(True, "Move the edges of windows to the nearest natural boundary.")
     definitions: bool = choice(False, "Code: also show imports and definitions of the names that a window uses.")
 
