@@ -28,8 +28,8 @@ class Budget:
 
     total: int
     reserved_system: int = choice(200, "Of the budget, for the system prompt.", unit="tokens", low=0)
-    reserved_query: int = choice(100, "Of the budget, for the question.", unit="tokens", low=0, is_fine=True)
-    reserved_response: int = choice(500, "Of the budget, for the answer.", unit="tokens", low=0, is_fine=True)
+    reserved_query: int = choice(100, "Of the budget, for the question.", unit="tokens", low=0)
+    reserved_response: int = choice(500, "Of the budget, for the answer.", unit="tokens", low=0)
     per_doc_overhead: int = 10
 
     def __post_init__(self) -> None:

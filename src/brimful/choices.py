@@ -34,7 +34,6 @@ class Choice(NamedTuple):
     off: str = ""  # and that of its opposite
     common: bool = False  # surfaces with little room name it too: a model's tools, the page
     searches: bool = False  # it says how a question is read or what may answer it, so a search has it as well
-    is_fine: bool = False  # few need it: listed last
     is_set: bool = True  # it may be set once for all questions, in the environment or a file
     # From the field itself:
     name: str = ""

@@ -133,11 +133,7 @@ class DensifySettings:
 
 
 _twins = partial(
-    choice,
-    help="Show passages this similar in several documents once; none shows every one.",
-    low=0,
-    high=1,
-    is_fine=True,
+    choice, help="Show passages this similar in several documents once; none shows every one.", low=0, high=1
 )
 
 
@@ -148,7 +144,7 @@ class PackSettings:
     packing: Packing = choice("greedy", "Which windows get in first.", names=PACKINGS, common=True)
     # "brim" grows windows into their documents until the next unit would not fit; "relevant" adds nothing.
     fill: Fill = choice("brim", "Fill the rest of the budget, or stop at what matters.", names=FILLS, common=True)
-    trim: bool = choice(True, "Cut the best window that does not fit, so that its hits still get in.", is_fine=True)
+    trim: bool = choice(True, "Cut the best window that does not fit, so that its hits still get in.")
     order: Order = choice(
         "relevance",
         "Documents by their best window, the three best windows first, or the best documents at both ends.",
@@ -156,19 +152,13 @@ class PackSettings:
         common=True,
     )
     dedup_threshold: float | None = choice(
-        None,
-        "Leave out windows this similar to a better one; 0.8 in CFS, none keeps all.",
-        low=0,
-        high=1,
-        is_fine=True,
+        None, "Leave out windows this similar to a better one; 0.8 in CFS, none keeps all.", low=0, high=1
     )
     twin_threshold: float | None = _twins(None)
-    max_per_document: int | None = choice(None, "Windows of one document at most.", low=1, is_fine=True)
-    prefer_recent: bool = choice(
-        False, "Let newer documents count for more; what is a month older gains half as much.", is_fine=True
-    )
+    max_per_document: int | None = choice(None, "Windows of one document at most.", low=1)
+    prefer_recent: bool = choice(False, "Let newer documents count for more; what is a month older gains half as much.")
     recent_half_life_days: ClassVar[int] = 30
-    include_metadata: bool = choice(False, "Show title, kind, language and time of each document.", is_fine=True)
+    include_metadata: bool = choice(False, "Show title, kind, language and time of each document.")
     line_numbers: LineNumbers = choice(
         "ranges", "Name the lines of each window, number every line, or neither.", names=LINE_NUMBERS, common=True
     )
@@ -238,7 +228,7 @@ class AskSettings(PackSettings):
         flag="map",
     )
     top_k: int | None = choice(
-        None, "Units that are ranked at most; none ranks as many as fill the budget.", low=1, high=100_000, is_fine=True
+        None, "Units that are ranked at most; none ranks as many as fill the budget.", low=1, high=100_000
     )
     # Which documents may answer. Nothing inside a question narrows it, unless `operators` says so.
     path: tuple[str, ...] = _narrows(
@@ -265,15 +255,13 @@ class AskSettings(PackSettings):
         False, "Show what is nearest where words that decide are missing.", off="not-anyway", common=True
     )
     # 085b §5.5
-    related: bool = choice(False, "Keep a share of the budget for related terms; not with sizing field.", is_fine=True)
+    related: bool = choice(False, "Keep a share of the budget for related terms; not with sizing field.")
     synonyms: tuple[str, ...] = choice((), "Lines of `word: synonym, synonym`, for related.", unit="lines")
     windows: WindowSettings | None = None
     densify: str | None = choice(
         None, "Condense what does not fit, through this model: extractive:, openai:NAME.", unit="model"
     )
-    densify_percent: int = choice(
-        15, "Share of the budget for what is condensed.", low=1, high=90, unit="percent", is_fine=True
-    )
+    densify_percent: int = choice(15, "Share of the budget for what is condensed.", low=1, high=90, unit="percent")
     condensing: DensifySettings | None = later(default=None, metadata={"written": "unless empty"})  # in receipts
 
     def __post_init__(self) -> None:

@@ -19,9 +19,6 @@ from brimful.surfaces.cli.places import store_to_ask
 from brimful.surfaces.cli.terminal import give, one_line, say, show, tint
 from brimful.text.vocabularies import tokens_for
 
-_UNITS = ("", "k", "M", "G", "T")
-_STEP = 1_000
-
 
 def outline(
     line: Line, *, budget: int, question: str | None, path: Sequence[str] | None, model: str, tokens: bool
@@ -80,26 +77,7 @@ def _list(engine: Engine, patterns: tuple[str, ...], *, lines: bool, as_json: bo
 
 def _line(document: Listed) -> str:
     """A document on a line for a person: size, lines, kind, date, path."""
-    date = "" if document.time is None else _date(document.time)
+    date = "" if document.time is None else dt.datetime.fromtimestamp(document.time, dt.UTC).date().isoformat()
     lines = "" if document.lines is None else f"{document.lines:>9,} "
     path = tint("path", one_line(document.path), stream=sys.stdout)
-    return f"{_size(document.bytes):>6} {lines}{document.kind:<5} {date:<10} {path}\n"
-
-
-def _size(size_bytes: int) -> str:
-    """Bytes in a few digits.
-
-    >>> _size(999), _size(1_500), _size(2_345_678)
-    ('999', '1.5k', '2.3M')
-    """
-    power, value = 0, float(size_bytes)
-    while value >= _STEP and power < len(_UNITS) - 1:
-        value, power = value / _STEP, power + 1
-    return f"{value:.1f}{_UNITS[power]}" if power else str(size_bytes)
-
-
-def _date(seconds: int) -> str:
-    try:
-        return dt.datetime.fromtimestamp(seconds, dt.UTC).date().isoformat()
-    except (OverflowError, OSError, ValueError):  # a time that no calendar has
-        return ""
+    return f"{document.bytes:>13,} {lines}{document.kind:<5} {date:<10} {path}\n"
