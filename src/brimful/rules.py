@@ -13,7 +13,7 @@ from typing import Final
 VERSION: Final = "0.1.0"
 VERSIONS: Final = {
     "headings": 4,  # which lines are headings or begin a definition
-    "ranking": 5,  # which places a question finds, and their scores
+    "ranking": 6,  # which places a question finds, and their scores
     "stems": 1,  # which forms of a word are one, and which words reveal a language
     "terms": 1,  # how a text is split into words, and how each is written
     "units": 3,  # where units and sections begin

@@ -91,14 +91,10 @@ class FieldSettings:
     length: float = _weight(0.75, "BM25's b.")
     name: float = _weight(2.0, "How often a word in the path or title counts as if it stood in the text.")
     heading: float = _weight(0.3, "A word in a heading, in each unit below it.")
-    definition: float = _weight(1.5, "A unit that defines a name of the question.")
-    priors: bool = choice(
-        True, "Tests, examples, code of others, change logs, generated text and repeated lines count less."
-    )
+    definition: float = _weight(0.75, "A unit that defines a name of the question.")
+    priors: bool = choice(True, "Tests, examples, change logs, generated text and repeated lines count less.")
     asking: float = _weight(0.2, "Words that only ask, against a word's one.")
-    part: float = _weight(0.7, "Parts of longer words, against a word's one.")
     repeated: float = _weight(4.0, "BM25's k3: how much more a word counts that a question repeats; 0 counts it once.")
-    phrase: float = _weight(2.0, "Words in quotation marks that stand together.")
 
     def __post_init__(self) -> None:
         check(self)

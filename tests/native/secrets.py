@@ -16,11 +16,3 @@ def long_runs(head: bytes, marks: bytes, least: int) -> bytes:
 def anchors_in(text: bytes, anchors: list[bytes]) -> set[bytes]:
     """Which of some strings stand in a text."""
     return {anchor for anchor in anchors if anchor in text}
-
-
-def mark_lines(text: bytes, groups: list[set[bytes]]) -> list[int]:
-    """Of each line of a text which groups it has a string of, by bits; all of them where it is not ASCII."""
-    return [
-        sum((not line.isascii() or any(anchor in line for anchor in group)) << bit for bit, group in enumerate(groups))
-        for line in text.split(b"\n")
-    ]

@@ -23,6 +23,7 @@ def corpus() -> CorpusPlaces:
         block_rows=np.array([0, 0, 0, 0, 1, 1], np.int32),
         block_firsts=np.arange(6),
         records=np.array([False, True]),
+        sources=np.zeros(2, np.bool_),
         grid=grid,
     )
 
@@ -68,7 +69,7 @@ def test_places_count_in_units_and_under_headings(corpus: CorpusPlaces) -> None:
     counted = WordsInUnits(asked, chosen_of(asked), [tree], deepest=2, heading=300)
     assert counted.counts.tolist() == [[2_000, 1_000, 1_000, 0], [0, 1_000, 0, 3_000]]
     assert counted.from_headings.tolist() == [[0, 300, 0, 0], [0, 0, 0, 0]]
-    assert counted.defining([True, False], [False, False]).T.tolist() == [[0, 3, 0, 0], [0, 5, 0, 0]]
+    assert counted.in_headings([True, False]).T.tolist() == [[0, 3, 0, 0], [0, 5, 0, 0]]
 
 
 def test_a_unit_with_both_words_is_worth_most(corpus: CorpusPlaces) -> None:
@@ -76,7 +77,7 @@ def test_a_unit_with_both_words_is_worth_most(corpus: CorpusPlaces) -> None:
     asked = asked_of(corpus)
     counted = WordsInUnits(asked, chosen_of(asked), [None], deepest=1, heading=0)
     options = {"unit_bytes": (10, 10), "covering": (1.0, 2.0), "documents": np.zeros(2), "shares": (1.0, 0.0, 0.0)}
-    scaled = counted.scales([[1.0, 1.0]] * 2, reaches=(0, 1), saturation=1.0, length=0.0, best=1, **options)
+    scaled = counted.scales([[1.0, 1.0]] * 2, reaches=(0, 1), saturation=1.0, length=0.0, **options)
     alone = np.array([2 * 2 / 3, 2.0, 1.0, 2 * 3 / 4]) * np.sqrt([0.5, 1, 0.5, 0.5])
     assert scaled.alone.tolist() == (alone / 2.0).tolist()
-    assert (scaled.best.tolist(), scaled.covered) == ([1], 3.0)
+    assert scaled.covered == 3.0

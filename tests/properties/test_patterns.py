@@ -41,8 +41,6 @@ BOUNDED = {
     "brimful.densify.failures._OVER": "a provider's message of 4,000 characters",
     "brimful.densify.failures._QUOTA": "a provider's message of 4,000 characters",
     "brimful.densify.extractive._PROMPTED_TEXT": "a prompt of our own, which always ends with what it looks for",
-    "brimful.search.mentions._VARIES": "what an error says, 300 characters",
-    "brimful.search.signals._LEADS": "units of 200 bytes",
     "brimful.testing.provider._TEXT": "the same",
     "brimful.outline.markup._MAN": "the first 2,000 bytes of a text",
     "brimful.outline.statements._OWNER": "the 400 bytes before a name",

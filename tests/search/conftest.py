@@ -17,7 +17,7 @@ WORDS = ["tea", "pot", "cup", "harbour", "ledger", "lamp", "river", "stone", "gr
 def counts_in(columns, units, places):
     """How many of some positions lie in each of some ascending units."""
     words = AskedWords(columns.asked_places, [[(1, places)]], [np.zeros(0, np.int64)])
-    bounds = [*units.searchsorted(columns.firsts).tolist(), len(units)]
+    bounds = [*units.searchsorted(columns.grid.begins).tolist(), len(units)]
     chosen = ChosenUnits(units, columns.grid.placed(units), bounds)
     counted = WordsInUnits(words, chosen, [None] * len(columns.segments), deepest=1, heading=0)
     return counted.counts[0].tolist()

@@ -36,7 +36,8 @@ def test_units_are_the_documents_own(made):
     """Every unit of every live document stands in the columns exactly once, with its place and size."""
     columns, documents = made
     found = {}
-    for row, start, size in zip(columns.rows.tolist(), columns.offsets.tolist(), columns.sizes.tolist(), strict=True):
+    placed = columns.placed(np.arange(len(columns)))
+    for row, start, size in zip(placed.rows.tolist(), placed.offsets.tolist(), placed.sizes.tolist(), strict=True):
         found.setdefault(columns.documents.paths[row], []).append((start, start + size))
     assert found == {path: units_of(document) for path, document in documents.items() if len(document)}
     assert columns.length == sum(map(len, documents.values()))
@@ -46,9 +47,10 @@ def test_units_are_the_documents_own(made):
 def test_text_of_a_unit(made):
     """A unit says what stands there in its document."""
     columns, documents = made
-    for unit in range(len(columns)):
-        content = documents[columns.documents.paths[columns.rows[unit]]].content
-        assert columns.text(unit) == content[columns.offsets[unit] : columns.offsets[unit] + columns.sizes[unit]]
+    placed = columns.placed(np.arange(len(columns)))
+    for unit, (row, start, size) in enumerate(zip(placed.rows, placed.offsets, placed.sizes, strict=True)):
+        content = documents[columns.documents.paths[row]].content
+        assert columns.text(unit) == content[start : start + size]
 
 
 @pytest.mark.parametrize("term", [b"tea", b"lamp", b"stone", b"price", b"zanzibar", b"absent"])
@@ -64,7 +66,8 @@ def test_positions_fall_into_units_and_documents(made, term):
         by_document[path] = len(starts)
         for start, end in units_of(document):
             by_unit[path, start] = sum(start <= at < end for at in starts)
-    named = [(columns.documents.paths[row], start) for row, start in zip(columns.rows, columns.offsets, strict=True)]
+    placed = columns.placed(everything)
+    named = [(columns.documents.paths[row], start) for row, start in zip(placed.rows, placed.offsets, strict=True)]
     counted = dict(zip(named, counts_in(columns, everything, places), strict=True))
     assert counted == by_unit
     counts = columns.document_counts(places).tolist()
@@ -93,13 +96,14 @@ def test_names_are_those_of_live_text(made):
 def test_surroundings_stay_in_their_extent(made):
     """`between` gives each unit once, ascending, with its neighbours, and never one of another document."""
     columns, _ = made
+    extents = columns.placed(np.arange(len(columns))).extents
     for reach in (0, 2, 8):
         chosen = np.arange(0, len(columns), 5)
-        found = columns.between(chosen, chosen, reach=reach).tolist()
+        found = columns.grid.between(chosen, chosen, reach=reach).tolist()
         expected = set()
         for unit in chosen.tolist():
             near = range(max(unit - reach, 0), min(unit + reach + 1, len(columns)))
-            expected |= {other for other in near if columns.extents[other] == columns.extents[unit]}
+            expected |= {other for other in near if extents[other] == extents[unit]}
         assert found == sorted(expected)
 
 
@@ -107,9 +111,9 @@ def test_blocks_are_a_grid_in_each_extent(made):
     """Sixteen units a block, counted from where an extent begins: history moves no border."""
     columns, _ = made
     place, last = 0, None
-    for unit in range(len(columns)):
-        place = place + 1 if columns.extents[unit] == last else 0
-        last = columns.extents[unit]
+    for unit, extent in enumerate(columns.placed(np.arange(len(columns))).extents):
+        place = place + 1 if extent == last else 0
+        last = extent
         assert (unit in columns.block_firsts) == (place % 16 == 0)
 
 
@@ -157,19 +161,7 @@ def test_a_long_document_lies_in_several_extents(laid, monkeypatch):
     monkeypatch.setattr(build, "EXTENT_BYTES", 4_096)
     document = Document("long.md", "Tea is served at four. " * 4_000)
     columns = laid([document, Document("a.md", "Tea.")])
-    mine = np.flatnonzero(columns.rows[:] == columns.documents.paths.index("long.md"))
-    assert sorted(columns.offsets[mine].tolist()) == [start for start, _ in units_of(document)]
-    assert len(np.unique(columns.extents[mine])) > 10
-
-
-def test_words_are_found_by_their_endings(made):
-    """All words of the corpus that end so, whichever segments they stand in; a word that nobody wrote is none."""
-    columns, documents = made
-    words = {name for document in documents.values() for name in terms_of(document.content).names}
-    words |= {name for document in GONE for name in terms_of(document.content).names}
-    for ending in (b"s", b"pot", b"tea", b"zebra", b""):
-        known = {word for word in words if word.endswith(ending) and word.isalpha() and len(word) > 2}
-        found = columns.endings(ending)
-        assert len(found) == len(set(found))
-        assert {word for word in found if word.isascii()} <= words
-        assert {word for word in known if columns.census(word)} <= set(found)
+    placed = columns.placed(np.arange(len(columns)))
+    mine = placed.rows == columns.documents.paths.index("long.md")
+    assert sorted(placed.offsets[mine].tolist()) == [start for start, _ in units_of(document)]
+    assert len(np.unique(placed.extents[mine])) > 10

@@ -53,19 +53,15 @@ def plain_scale(groups, counts, sizes, term_hits, censuses, total, average, sett
 
 
 def is_told(columns, unit, word):
-    """Whether a heading above a unit has a word: the last one before it, the last higher one before that, and so on.
-
-    Above a row of a table stand the names of its columns.
-    """
-    number = int(columns.documents.numbers[columns.rows[unit]])
-    row = columns.snapshot.row(columns.documents.paths[columns.rows[unit]])
-    if row.path == "stock.csv":  # the header is no heading of the index
-        return columns.offsets[unit] > 0 and word in (b"name", b"price")
+    """Whether a heading above a unit has a word: the last one before it, the last higher one before that, and so on."""
+    placed = columns.placed(np.array([unit]))
+    number, offset = int(columns.documents.numbers[placed.rows[0]]), int(placed.offsets[0])
+    row = columns.snapshot.row(columns.documents.paths[placed.rows[0]])
     content = columns.snapshot.read(number, 0, row.length)
     heads = build_segment([Extent(content, row.kind, row.language)]).heads
     level = 99
     for start, end, this in reversed(list(zip(heads.starts, heads.ends, heads.levels, strict=True))):
-        if end <= columns.offsets[unit] and this < level:
+        if end <= offset and this < level:
             level = this
             if word in terms_of(content[start:end]).names:
                 return True
@@ -76,7 +72,8 @@ def plain_field(columns, term_hits, settings):
     """The whole field without blocks, in plain loops: the score of every unit in millionths."""
     units = range(len(columns))
     counts = [counts_in(columns, np.arange(len(columns)), each.places[0][1]) for each in term_hits]
-    sizes, extents, rows = columns.sizes.tolist(), columns.extents.tolist(), columns.rows.tolist()
+    placed = columns.placed(np.arange(len(columns)))
+    sizes, extents, rows = placed.sizes.tolist(), placed.extents.tolist(), placed.rows.tolist()
 
     def around(unit, reach):
         near = range(max(unit - reach, 0), min(unit + reach, len(columns) - 1) + 1)
@@ -100,14 +97,8 @@ def plain_field(columns, term_hits, settings):
         settings,
         worth_of=plain_rarity,
     )
-    headers = [
-        unit for unit in units if columns.documents.paths[rows[unit]] == "stock.csv" and not columns.offsets[unit]
-    ]
-    counts = [
-        [min(number, settings.heading) if unit in headers else number for unit, number in enumerate(count)]
-        for count in counts
-    ]
     records = [columns.documents.paths[rows[unit]] == "stock.csv" for unit in units]
+    sources = [columns.documents.paths[rows[unit]].endswith(".py") for unit in units]
     told = [[settings.heading * is_told(columns, unit, each.word) for unit in units] for each in term_hits]
     own: list[float] = []
     lexical = [0.0] * len(units)
@@ -118,8 +109,8 @@ def plain_field(columns, term_hits, settings):
         groups = [around(unit, reach) for unit in units]
         average = columns.unit_size * width
         scale = plain_scale(groups, counts, sizes, term_hits, censuses, len(columns), average, settings, told)
-        own = own or scale  # a record stands for itself at every scale
-        here = [own[unit] if records[unit] else scale[unit] for unit in units]
+        own = own or scale  # a record or a unit of code stands for itself at every scale
+        here = [own[unit] if records[unit] or sources[unit] else scale[unit] for unit in units]
         lexical = [value + share * worth for value, worth in zip(lexical, here, strict=True)]
     whole = [own[unit] if records[unit] else documents[rows[unit]] for unit in units]
     lexical = [value + settings.document * worth for value, worth in zip(lexical, whole, strict=True)]
@@ -148,8 +139,9 @@ def test_order_is_total(laid):
     documents = [Document(f"{name}.md", "Tea is here. " * 3) for name in "dacb"]
     columns = laid(documents, batch=1)
     found = relevance(columns, sought_of(columns, b"tea"), settings=FieldSettings(), blocks=100)
+    placed = columns.placed(np.arange(len(columns)))
     order = [
-        (-score, int(columns.rows[unit]), int(columns.offsets[unit]))
+        (-score, int(placed.rows[unit]), int(placed.offsets[unit]))
         for score, unit in zip(found.scores.tolist(), found.units.tolist(), strict=True)
     ]
     assert order == sorted(order)
@@ -173,7 +165,7 @@ def test_only_allowed_documents_are_scored(laid):
     allowed = np.array([path.endswith("1.md") for path in columns.documents.paths])
     found = relevance(columns, sought_of(columns, b"tea"), settings=SETTINGS, blocks=10_000, allowed=allowed)
     assert len(found.units)
-    assert allowed[columns.rows[found.units]].all()
+    assert allowed[columns.placed(found.units).rows].all()
 
 
 def test_favour_multiplies(laid):
@@ -183,7 +175,7 @@ def test_favour_multiplies(laid):
     favour = np.array([1_000, 1_500])
     found = relevance(columns, sought_of(columns, b"tea"), settings=SETTINGS, blocks=10, favour=favour)
     assert found.scores.tolist() == [plain.scores[0] * 3 // 2, plain.scores[0]]
-    assert columns.rows[found.units].tolist() == [1, 0]
+    assert columns.placed(found.units).rows.tolist() == [1, 0]
 
 
 def test_blocks_narrow_without_losing_the_best(laid):
@@ -193,7 +185,7 @@ def test_blocks_narrow_without_losing_the_best(laid):
     term_hits = sought_of(columns, b"zeppelin", b"harbour")
     few = relevance(columns, term_hits, settings=SETTINGS, blocks=1)
     assert b"zeppelin" in columns.text(int(few.units[0]))
-    assert {columns.documents.paths[row] for row in columns.rows[few.units]} == {"rare.md"}
+    assert {columns.documents.paths[row] for row in columns.placed(few.units).rows} == {"rare.md"}
 
 
 def test_a_common_word_is_not_read_where_a_rare_one_stands(laid, monkeypatch):
@@ -201,9 +193,9 @@ def test_a_common_word_is_not_read_where_a_rare_one_stands(laid, monkeypatch):
     monkeypatch.setattr(field_module, "MOST_PLACES", 100)
     columns = laid([Document("a.md", "The tea. " * 500), Document("b.md", "A zeppelin.")])
     found = relevance(columns, sought_of(columns, b"tea", b"zeppelin"), settings=SETTINGS, blocks=100)
-    assert {columns.documents.paths[row] for row in columns.rows[found.units]} == {"b.md"}
+    assert {columns.documents.paths[row] for row in columns.placed(found.units).rows} == {"b.md"}
     alone = relevance(columns, sought_of(columns, b"tea"), settings=SETTINGS, blocks=100)
-    assert {columns.documents.paths[row] for row in columns.rows[alone.units]} == {"a.md"}
+    assert {columns.documents.paths[row] for row in columns.placed(alone.units).rows} == {"a.md"}
 
 
 def test_nothing_is_found_of_nothing(laid):

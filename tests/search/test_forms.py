@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.errors import ChoiceError, SettingError
+from brimful.errors import ChoiceError
 from brimful.search.query import AskedTerm, parse_query
-from brimful.search.terms import MOST_NAMES, CountedWords, FormWeights, WordForms, forms_of, is_common, joined_forms
+from brimful.search.terms import MOST_NAMES, CountedWords, WordForms, forms_of, is_common, joined_forms
 from brimful.text.stems import stems_of
 
 read = partial(parse_query, operators=True)
@@ -79,18 +79,18 @@ def test_prefixes():
 
 def test_joined_and_split():
     """Two neighbours find the one word, and an unknown word finds the two that follow each other."""
-    (pair,) = joined_forms(read("a data base"), ENGLISH)
+    (pair,) = joined_forms(read("a data base"), ENGLISH.census)
     assert (pair.words, pair.forms[0].terms) == ((b"data", b"base"), (b"database",))
     assert found("machinelearning") == {"machine learning": "split"}
     assert found("shareholder") == {"shareholder": "exact", "share holder": "split"}
     assert found("database") == {"database": "exact"}, "a word that the corpus has is not taken apart"
-    assert joined_forms(read("data, base"), ENGLISH) == ()
+    assert joined_forms(read("data, base"), ENGLISH.census) == ()
 
 
 def all_forms(query, words, *, languages=()):
     """For each term of a question what it stands for, in their order, then neighbours that are one word elsewhere."""
     singles = (WordForms((asked.term,), forms_of(asked, words, languages=languages)) for asked in query.terms)
-    return (*singles, *joined_forms(query, words))
+    return (*singles, *joined_forms(query, words.census))
 
 
 def test_all_forms_follow_the_question():
@@ -107,12 +107,6 @@ def test_few_names_are_compared():
     forms = forms_of(asked, many, languages=("en",))
     assert len(forms) <= MOST_NAMES + 2
     assert forms[1].terms == (b"locs",), "codes do not crowd words out"
-
-
-def test_weights_are_thousandths():
-    """A weight outside 0 to 1000 is refused by name."""
-    with pytest.raises(SettingError, match="inflection"):
-        FormWeights(inflection=1001)
 
 
 def test_common_words():
@@ -145,31 +139,3 @@ def test_forms_hold_what_they_say(counts, term, is_prefix):
         if form.how == "prefix":
             assert is_prefix
             assert form.terms[0].startswith(term)
-
-
-COMPOUNDS = CountedWords(
-    {
-        word.encode(): 4
-        for word in "wasserstand stand hauptbahnhof hauptstadt bahnhofsviertel viertel antworten komitee reisen".split()
-    }
-)
-
-
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("bahnhof", ["hauptbahnhof", "bahnhofsviertel"]),  # `haupt` begins several words, `viertel` is one
-        ("wasser", ["wasserstand"]),
-        ("worten", []),  # `ant` is no word
-        ("stand", []),  # it is known by itself
-        ("tee", []),
-    ],
-)
-def test_compounds_of_a_word_that_is_unknown(word, expected):
-    """Where compounds are written as one word, a part finds them, for less than the word itself would count."""
-    asked = AskedTerm(word.encode(), 0, len(word))
-    forms = forms_of(asked, COMPOUNDS, languages=["de"])
-    found = [form for form in forms if form.how == "compound"]
-    assert sorted(form.terms[0].decode() for form in found) == sorted(expected)
-    assert all(form.weight < 1000 for form in found)
-    assert not any(form.how == "compound" for form in forms_of(asked, COMPOUNDS, languages=["en"]))

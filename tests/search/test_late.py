@@ -109,7 +109,7 @@ def test_neighbours_share_in_the_worth_of_a_unit(tmp_path):
 def test_another_source_file_comes_before_further_units_of_one(tmp_path):
     """Of source code the second unit of a file counts less; pages of a manual may give several."""
     body = "".join(f"def open_lock_{n}(path):\n" + f"    lock(path, {n})\n" * 9 + "\n\n" for n in range(8))
-    other = "def idle():\n" + "    pass\n" * 40 + "\n\ndef lock_of(path):\n" + "    lock(open(path), wait)\n" * 6
+    other = "def idle():\n" + "    pass\n" * 40 + "\n\ndef lock_all(path):\n" + "    lock(open(path), wait)\n" * 6
     with brimful.open(tmp_path / "a.db", embedder="none") as engine:
         engine.add_documents([brimful.Document("locks.py", body), brimful.Document("other.py", other)])
 

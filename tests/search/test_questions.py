@@ -4,7 +4,6 @@ import pytest
 
 import brimful
 from brimful.errors import BrimfulError
-from brimful.settings import FieldSettings
 
 FILLER = "The harbour is quiet in winter, and the ledger lies open on the desk beside the brass lamp. "
 
@@ -141,16 +140,6 @@ def test_which_definitions_are_seen_does_not_depend_on_what_was_added_first(tmp_
     assert {path for path, *_ in found[0][:2]} == {"a.py", "b.py"}
 
 
-def test_definitions_without_a_keyword_are_seen(ask):
-    """The body of a C function stands above its declaration and its calls."""
-    texts = {
-        "lz.h": "/* simple */\n" + "int LZ_compress(const char* src);\n" * 3 + "int other(void);\n" * 40,
-        "lz.c": "int helper(int x) { return x; }\n" * 40
-        + "int LZ_compress(const char* src)\n{\n    return fast(src);\n}\n",
-    }
-    assert "return fast(src);" in ask(texts)("Where is the body of LZ_compress?", budget=90).text
-
-
 def test_tests_are_shown_to_those_who_ask_for_them(ask):
     """A prior holds only as long as the question does not name the kind; one setting switches all of them off."""
     assert ask(MERGE)("test of heapq merge", budget=60).windows[0].path == "test/test_heapq.py"
@@ -169,120 +158,12 @@ def test_a_question_that_names_a_document_is_answered_from_it(ask):
     assert context.windows[0].path == "AMERICANEXPRESS_2019_10K.txt"
 
 
-def test_letters_and_digits_that_no_text_writes_together_are_looked_for_apart(ask):
-    """`FY2021` where only the year stands is no missing word, and answers; an unknown code is still named."""
-    texts = {"report.txt": f"{FILLER * 3}The fiscal year (FY) 2021 had a tax rate of nine percent. {FILLER * 3}"}
-    context = ask(texts)("How does the rate in FY2021 wobble?", budget=60)
-    assert "nine percent" in context.text
-    assert context.relevance.missing == ("wobble",)  # and not fy
-    assert ask(texts)("what is the rate in E2021?", budget=60).relevance.missing == ("e2021",)
-
-
-DATES = ["2024-05-12", "12.05.2024", "12 May 2024", "May 12, 2024", "12th May 2024", "2024/05/12", "12. Mai 2024"]
-
-
-@pytest.mark.parametrize("asked", ["12 May 2024", "2024-05-12", "12.05.2024", "May 12, 2024"])
-@pytest.mark.parametrize("written", DATES)
-def test_a_date_is_found_however_it_is_written(ask, asked, written):
-    """Nine other days of the same months and years, and one note that has the day."""
-    others = "".join(f"On {day} May 2023 and 2024-03-{day} it may rain 12 times. " for day in range(13, 22))
-    german = "Das ist der Tag und es war nicht kalt, die Lampe auf dem Tisch. " * 3
-    texts = {"log.md": others * 4, "note.md": f"{FILLER}On {written} the bridge was closed. {FILLER}", "de.md": german}
-    assert ask(texts)(f"What happened on {asked}?", budget=60).windows[0].path == "note.md"
-
-
 def test_a_frame_of_a_traceback_is_a_hit_on_its_line(ask):
     """`tasks.py:230` names a line, though no word of it stands there."""
     lines = [f"    step_{n} = advance(step_{n - 1})" for n in range(1, 400)]
     texts = {"app/tasks.py": "\n".join(lines), "app/other.py": "\n".join(lines), "readme.md": FILLER}
     question = 'Traceback (most recent call last):\n  File "/srv/app/tasks.py", line 230, in run\nValueError: bad'
     assert "step_230 = advance(step_229)" in ask(texts)(question, budget=150).text
-
-
-OPTIONS = {
-    "install.md": f"{FILLER * 40}\n\n" + "So do it with --no-deps.\n\nThen pip --no-deps does.\n\n" * 3,
-    "deps.py": "def check(deps):\n    return missing_deps or conflicting_deps\n\n\n" + "value = 1\n" * 99,
-}
-
-
-@pytest.mark.parametrize(
-    "listed",
-    [
-        'partial(\n    Option,\n    "--no-deps",\n    help="Leaves out what others need.",\n)',
-        'parser.add_argument("-n", "--no-deps", help="Leaves out what others need.")',
-        "\\fB\\-\\-no-deps\\fR\nLeaves out what others need.",
-        "-n, --no-deps     Leaves out what others need.",
-    ],
-)
-def test_the_line_that_lists_an_option_stands_above_those_that_use_it(ask, listed):
-    """Man pages, help texts and the code that reads a command line begin a line with it."""
-    documents = {**OPTIONS, "listed.txt": f"{FILLER * 3}\n\n{listed}\n\n{FILLER * 3}"}
-    context = ask(documents)("what does --no-deps do", budget=200)
-    assert "Leaves out what others need" in context.text
-    if '"' not in listed:  # code names an option in a line of its own, which says nothing of it
-        assert max(context.windows, key=lambda window: window.score).path == "listed.txt"
-
-
-@pytest.mark.parametrize(
-    ("copy", "own", "asked_for"),
-    [("src/_vendor/pool.py", "src/pool.py", "in vendored code"), ("dist/pool.cjs", "lib/pool.js", "in the build")],
-)
-def test_code_of_others_and_built_code_count_less_unless_they_are_asked_for(ask, copy, own, asked_for):
-    """A question about a program is answered from its own source, not from a library or a bundle beside it."""
-    said = "# {} chooses a proxy for each request\n" + "value = 1\n" * 40
-    context = ask({copy: said.format("The manager"), own: said.format("The session")})
-    for question, first in (("what chooses a proxy", own), (f"what chooses a proxy {asked_for}", copy)):
-        best = max(context(question, budget=500).windows, key=lambda window: window.score)
-        assert best.path == first
-
-
-def test_sources_count_less_where_somebody_asks_how(tmp_path):
-    """They lose a tenth against manuals; not where code is asked for or named as in code, and not with priors off."""
-    told = "Set the timeout of a request where the options are, before anything is done by hand.\n"
-    code = "def request(url):\n    # Set the timeout of a request.\n" + "    value = 1\n" * 40
-    with brimful.open(tmp_path / "store.db") as engine:
-        engine.add_documents(
-            [brimful.Document("a.py", code), brimful.Document("b.md", f"# Use\n\n{told}\n{FILLER * 9}")]
-        )
-
-        def worth(question, *, priors):
-            found = engine.context(question, budget=700, field=FieldSettings(priors=priors)).windows
-            return {path: max(each.score for each in found if each.path == path) for path in ("a.py", "b.md")}
-
-        how = "how do I set the timeout of a request?"
-        less, whole = worth(how, priors=True), worth(how, priors=False)
-        assert less["a.py"] / less["b.md"] < 0.9 * whole["a.py"] / whole["b.md"]
-        for question in (
-            "how does request() set the timeout?",
-            "how do I find the function with a timeout of a request",
-        ):
-            assert worth(question, priors=True) == worth(question, priors=False)
-        lines = str(engine.explain(how, budget=700)).splitlines()
-        assert [line.split()[1] for line in lines if "source code, beside manuals: counts 0.88" in line] == ["a.py"]
-
-
-@pytest.mark.parametrize(
-    "question", ["where is evolve() defined", "which file is evolve implemented in", "definition of evolve"]
-)
-def test_who_asks_where_something_is_defined_gets_its_definition(ask, question):
-    """It stands above texts that are all about it, and about what is defined."""
-    uses = "Use evolve to change what was defined; evolve copies it.\n\n"
-    documents = {
-        "api.md": f"# Copies\n\n{uses}{FILLER * 20}",
-        "make.py": "value = 1\n" * 60 + "\n\ndef evolve(inst, **changes):\n    return inst\n\n\n" + "value = 2\n" * 60,
-    }
-    assert max(ask(documents)(question, budget=300).windows, key=lambda window: window.score).path == "make.py"
-
-
-def test_where_something_was_declared_is_no_question_for_code_without_code(ask):
-    """A treaty is declared too: where a corpus has no sources, the word says what it says."""
-    texts = {
-        "a.md": f"The treaty was declared void in the harbour.\n\n{FILLER * 9}",
-        "b.md": f"The treaty. {FILLER * 9}",
-    }
-    best = max(ask(texts)("where was the treaty declared void").windows, key=lambda window: window.score)
-    assert "declared" in {term for hit in best.hits for term in hit.terms}
-    assert "declared void in the harbour" in best.text
 
 
 def test_relevance_ends(ask):
@@ -357,7 +238,7 @@ def test_an_explanation_names_what_counted_less_and_what_is_missing(tmp_path):
         engine.add_documents(brimful.Document(path, text) for path, text in MERGE.items())
         told = str(engine.explain("how does heapq merge sorted zeppelins?", budget=2_000))
         assert "test: counts 0.6" in told
-        assert "lock file: counts 0.4" in told
+        assert "generated: counts 0.5" in told
         assert "no document has: zeppelins" in told
         assert "test: counts" not in str(engine.explain("how does the test of heapq merge?", budget=2_000))
         assert "counts 0." not in str(engine.explain("how does heapq merge?", budget=2_000, priors=False))
@@ -397,87 +278,11 @@ def test_a_word_of_which_only_derived_ones_stand_is_named(tmp_path):
         assert engine.search("the gardens").missing == ()
 
 
-MANUAL = {
-    "manual/en/raid.md": "# Arrays\n\nWhat is created with mdadm --create is an array, and this is how they are made. "
-    "It was written for those who have two disks and would like to use them.\n",
-    "manual/de/raid.md": "# Verbund\n\nEin Verbund wird mit mdadm --create angelegt, mdadm --create mdadm --create. "
-    "Das ist nicht schwer, und auch die anderen Platten werden dabei nicht gel\u00f6scht, wenn sie noch leer sind.\n",
-    "manual/de/notes.md": "# Notizen\n\nmdadm --create wurde von uns nicht benutzt, weil wir keine Platten haben.\n",
-}
-
-
-@pytest.mark.parametrize(
-    ("question", "first"),
-    [
-        ("What is made with mdadm --create?", "manual/en/raid.md"),
-        ("mdadm --create", "manual/en/raid.md"),
-        ("Was wird mit mdadm --create angelegt?", "manual/de/raid.md"),
-    ],
-)
-def test_a_manual_in_two_languages_answers_in_the_question_s(ask, question, first):
-    """The translation of a page counts for half, though it has the words more often; with priors off it wins."""
-    english = {f"manual/en/{name}.md": FILLER * 9 + "What they have is what it was." for name in "abc"}
-    manual = ask({**MANUAL, **english})
-    assert manual(question, budget=400).windows[0].path == first
-    assert manual("mdadm --create", budget=400, priors=False).windows[0].path != "manual/en/raid.md"
-
-
-def test_an_explanation_names_translations(tmp_path):
-    """A page that counted for half says why; one that is there in German alone counts in full."""
-    english = {f"manual/en/{name}.md": FILLER * 9 + "What they have is what it was." for name in "abc"}
-    with brimful.open(tmp_path / "store.db") as engine:
-        engine.add_documents(brimful.Document(path, text) for path, text in {**MANUAL, **english}.items())
-        told = str(engine.explain("mdadm --create", budget=2_000)).splitlines()
-    assert [line.split()[1] for line in told if "translation: counts 0.5" in line] == ["manual/de/raid.md"]
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["what happens with unknown options", "please explain unknown options", "was passiert hier: unknown options"],
-)
-def test_words_with_which_people_ask_decide_nothing(ask, question):
-    """A manual need not say `happens` in order to answer what happens; it is neither missed nor named."""
-    context = ask({"a.md": f"Unknown options end the program with an error.\n\n{FILLER * 6}", "b.md": FILLER * 9})(
-        question
-    )
-    assert "end the program with an error" in context.text
-    assert not {"happens", "explain", "passiert"} & set(context.relevance.missing)
-
-
-def test_how_long_and_how_many_are_not_missed(ask):
-    """Words that only ask for a measure are not named as missing; the same word by itself is."""
-    notes = ask({"trip.md": FILLER * 300 + "The ferry takes forty minutes.\n"})
-    assert notes("How long does the ferry take?").relevance.missing == ()
-    assert notes("How many minutes does the ferry take?").relevance.missing == ()
-    assert notes("Is the ferry long?").relevance.missing == ("long",)
-
-
-@pytest.mark.parametrize(("question", "said"), [("Where did she go?", "went"), ("Who chose the lamp?", "chosen")])
-def test_irregular_forms_of_a_word_are_found_and_not_missed(ask, question, said):
-    """English words whose forms share no stem are one word too; nothing is named as missing."""
-    notes = ask({"a.md": FILLER * 300, "b.md": f"{FILLER * 9}She has {said} as she liked.\n\n{FILLER * 9}"})
-    found = notes(question)
-    assert said in found.text
-    assert found.relevance.missing == ()
-
-
 SETTINGS = {
     "settings.rst": f"{FILLER * 9}\n\n``task_always_eager``\n~~~~~~~~~~~~~~~~~~~~~\n\nJobs run at once.\n\n{FILLER}",
     "task.rst": f"{FILLER * 9}\n\nA task is always a function. {FILLER * 9}",
     "eager.rst": f"{FILLER * 9}\n\nAn eager beaver, an eager reader. {FILLER * 9}",
 }
-
-
-@pytest.mark.parametrize(
-    ("asked", "missing"),
-    [("CELERY_TASK_ALWAYS_EAGER", ("celery_task_always_eager",)), ("taskAlwaysEager", ()), ("task-always-eager", ())],
-)
-def test_a_name_is_found_by_most_of_its_parts_in_a_row(ask, asked, missing):
-    """A setting is found with another prefix or written in another way, and what is not the whole name is named."""
-    context = ask(SETTINGS)(asked)
-    assert context.windows[0].path == "settings.rst"
-    assert "``task_always_eager``" in context.text
-    assert context.relevance.missing == missing
 
 
 def test_a_longer_name_is_found_by_a_shorter_one(ask):
@@ -488,26 +293,15 @@ def test_a_longer_name_is_found_by_a_shorter_one(ask):
     assert context.relevance.missing == ()
 
 
-@pytest.mark.parametrize("asked", ["is_in_list", "eager_list_of_names", "at_once_if"])
-def test_a_scrap_of_a_name_is_not_the_name(ask, asked):
-    """Little words, or half of a name's parts, in a row are not what was asked for."""
+@pytest.mark.parametrize("asked", ["is_in_list", "eager_list_of_names"])
+def test_a_name_with_a_part_that_stands_nowhere_is_missing(ask, asked):
+    """What has some of its parts only is not what was asked for."""
     context = ask(SETTINGS)(asked)
     assert asked in context.relevance.missing
 
 
 PRICES = "product,price in euros,supplier,country\nGreen tea,4.20,Hayashi,Japan\nBlack tea,3.10,Assam Ltd,India\n"
 ROWS = "".join(f"Blend {n},{n}.00,Supplier {n},Country {n}\n" for n in range(60))
-
-
-@pytest.mark.parametrize("end", ["csv", "tsv"])
-def test_the_row_that_has_the_value_stands_above_the_names_of_columns(ask, end):
-    """A question names columns and one value: the row with it is shown, with the header above it."""
-    table = PRICES + ROWS + "Mate,5.50,Rosamonte,Argentina\n" + ROWS
-    table = table.replace(",", "\t") if end == "tsv" else table
-    context = ask({f"prices.{end}": table})("What is the price of Mate in euros, and the country?", budget=70)
-    best = max(context.windows, key=lambda window: window.score)
-    assert best.text == table.splitlines(keepends=True)[63]
-    assert "price in euros" in context.text
 
 
 def test_a_question_for_columns_alone_shows_the_table_from_its_top(ask):
@@ -517,31 +311,6 @@ def test_a_question_for_columns_alone_shows_the_table_from_its_top(ask):
 
 
 TITLES = ("Installing the server", "Restoring a backup", "Rotating the signing key", "Removing a user", "Adding a node")
-
-
-def manual(entry):
-    """A manual whose contents are listed at its top, each entry written in this way."""
-    contents = "".join(
-        entry.format(title=title, anchor=title.lower().replace(" ", "-"), at=n) for n, title in enumerate(TITLES, 4)
-    )
-    sections = "".join(
-        f"## {title}\n\n{FILLER * 4}Step {n} is to turn the wheel.\n\n{FILLER * 4}\n\n"
-        for n, title in enumerate(TITLES)
-    )
-    return f"# Manual\n\n## Contents\n\n{contents}\n{sections}"
-
-
-@pytest.mark.parametrize("question", ["How do I restore a backup?", "removing a user"])
-@pytest.mark.parametrize(
-    "entry", ["- [{title}](#{anchor})\n", "* {title}\n", "2.{at}. {title}\n\n", "{at}. {title} ........ {at}\n"]
-)
-def test_a_section_stands_above_its_entry_in_the_contents(ask, question, entry):
-    """A table of contents has the words of every section and says nothing: the section itself is shown first."""
-    context = ask({"manual.md": manual(entry)})(question, budget=100)
-    wanted = next(title for title in TITLES if title.split()[-1] in question)
-    best = max(context.windows, key=lambda window: window.score)
-    assert f"## {wanted}\n" in best.text
-    assert "## Contents" not in best.text
 
 
 def test_a_list_of_links_to_elsewhere_is_no_table_of_contents(ask):

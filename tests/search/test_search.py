@@ -5,12 +5,9 @@ from functools import partial
 import pytest
 
 from brimful import Document
-from brimful.search.field import TermHits, idf
 from brimful.search.query import parse_query
-from brimful.search.reading import QuestionCues
-from brimful.search.search import MOST_WORDS, _bounded, best_of, parse_question
+from brimful.search.search import MOST_WORDS, best_of, parse_question
 from brimful.search.search import search as search_text
-from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
 
 from .conftest import corpus
@@ -88,18 +85,6 @@ def test_the_word_itself_stands_above_its_inflections(laid):
     assert search(columns, "lamp").hits[0].path == "c.md"
     assert search(columns, "lamps").hits[0].path == "a.md"
     assert {"a.md", "c.md"} <= set(paths(search(columns, "lamp")))
-
-
-def test_a_part_finds_compounds_where_it_does_not_stand_itself(laid):
-    """In German a word that no text has by itself is found inside of longer ones."""
-    german = "Das ist nicht für die Leute und auch nicht mit der Zeit. "
-    documents = [
-        Document("a.md", german + "Am Hauptbahnhof der Hauptstadt hält der Zug."),
-        Document("b.md", german + "Der Wasserstand ist hoch, und der Stand ist schief."),
-    ]
-    columns = laid(documents)
-    assert paths(search(columns, "Bahnhof"))[0] == "a.md"
-    assert search(columns, "Wasser").hits[0].path == "b.md"
 
 
 def test_a_phrase_stands_above_its_neighbours(laid):
@@ -248,26 +233,3 @@ def test_a_name_alone_finds_its_document(laid):
 def test_nothing_asked_nothing_found(columns, question):
     """No question is an error."""
     assert search(columns, question).hits == ()
-
-
-def test_a_word_that_only_asks_counts_its_share_of_what_says_something(laid):
-    """`what` on one page in three hundred does not outweigh the word that every page has."""
-    pages = [Document(f"{n}.md", f"The validator of field {n}. It is a validator.") for n in range(300)]
-    columns = laid([*pages, Document("other.md", "What a rosebush.")])
-    share = FieldSettings().asking
-
-    def worth(word, beside):
-        term_hits = [TermHits(each, share if each == word else 1.0, placed(each)) for each in (word, beside)]
-        cues = QuestionCues(columns, parse_query(f"{word.decode()} {beside.decode()}"))
-        bounded = _bounded(cues, term_hits, FieldSettings())
-        return [each.weight * idf(each.occurrences, len(columns)) for each in bounded]
-
-    def placed(term):
-        return ((1000, columns.places(term)),)
-
-    what, validator = worth(b"what", b"validator")
-    assert what == pytest.approx(share * validator)
-    what, rosebush = worth(b"what", b"rosebush")
-    assert what == pytest.approx(share * rosebush)
-    common, rosebush = worth(b"is", b"rosebush")
-    assert common < share * rosebush

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from brimful.assembly.context import Context, Omitted
-from brimful.search.priors import SOURCE, TRANSLATION, Prior, prior_for
+from brimful.search.priors import Prior, prior_for
 from brimful.search.search import Found
 from brimful.windows.window import Window
 
@@ -30,11 +30,7 @@ class Explanation:
         """The kind of file that made a window's document count for less, if any."""
         if not self.counts_kinds:
             return None
-        kind = prior_for(window.path, (term.term for term in self.found.query.terms))
-        if kind is None and window.path in self.found.translations:
-            return TRANSLATION
-        is_source = window.document is not None and window.document.kind == "code"
-        return SOURCE if kind is None and is_source and self.found.sources_less else kind
+        return prior_for(window.path, (term.term for term in self.found.query.terms))
 
     def __str__(self) -> str:
         return "\n".join([*self._words(), *self._windows(), *self._omitted()])

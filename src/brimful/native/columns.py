@@ -212,7 +212,7 @@ def leave_out(columns: Columns, excluded: Sequence[Columns]) -> Columns:
     return Columns(column[~np.isin(column, np.concatenate(subtracted))] for column, *subtracted in parts)
 
 
-class _PlacedUnits(NamedTuple):
+class PlacedUnits(NamedTuple):
     """Places of units: a number for each."""
 
     extents: Numbers
@@ -222,6 +222,12 @@ class _PlacedUnits(NamedTuple):
     offsets: Numbers  # in its document
     firsts: Numbers  # the first of its run of neighbours in one extent, as a place among these units
     lasts: Numbers
+
+    @property
+    def sizes(self) -> Numbers:
+        """How long each is, in bytes."""
+        sizes: Numbers = self.ends - self.starts
+        return sizes
 
 
 class UnitGrid:
@@ -252,7 +258,7 @@ class UnitGrid:
     def __len__(self) -> int:
         return int(self._edges[-1])
 
-    def placed(self, units: Numbers) -> _PlacedUnits:
+    def placed(self, units: Numbers) -> PlacedUnits:
         """The places of units, in any order."""
         numbers, extents, starts = np.arange(len(units)), self._extents_of(units), self._starts_of(units)
         is_last = units + 1 == self._edges[extents + 1]
@@ -262,7 +268,7 @@ class UnitGrid:
         is_first[1:] = (units[1:] != units[:-1] + 1) | (extents[1:] != extents[:-1])
         firsts, runs = numbers[is_first], np.cumsum(is_first) - 1
         lasts = np.append(firsts[1:], len(units))[runs] - 1
-        return _PlacedUnits(
+        return PlacedUnits(
             extents, starts, ends, self.rows[extents], starts + self._shifts[extents], firsts[runs], lasts
         )
 

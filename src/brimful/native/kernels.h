@@ -56,18 +56,9 @@ void find_names(const uint8_t *lines, const int32_t *bounds, int64_t count, cons
 int64_t find_terms(const uint8_t *text, const uint8_t *classes, int64_t size, int64_t most, int32_t *starts,
                    int32_t *lengths);
 
-/* spelling.c */
-int64_t spelled_alike(const uint64_t *signatures, const uint8_t *letters, const int32_t *offsets, int64_t first,
-                      int64_t last, const uint64_t *masks, int64_t times, int64_t trigrams, int64_t part, int64_t whole,
-                      const uint32_t *word, int64_t length, int64_t edits, int64_t *found);
-void sign_words(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
-                const uint32_t *factors, uint8_t *letters, uint64_t *signatures);
-
 /* search.c */
 void find_anchors(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds,
                   const int32_t *firsts, uint8_t *found);
-void mark_lines(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds, const int32_t *firsts,
-                const uint8_t *bits, uint8_t beyond, uint8_t *marks);
 int64_t long_runs(const uint8_t *text, int64_t size, const uint8_t *table, int64_t least, uint8_t *out);
 
 /* shingles.c */

@@ -1,4 +1,4 @@
-"""A question over a corpus: its documents, its units, what words and other signals are worth."""
+"""A question over a corpus: its documents, its units, and what words are worth there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.native import Numbers, Places, Reals, numbers_of, places_of
-from brimful.native.columns import Columns, HeadingTree, UnitGrid, add_to_rows
+from brimful.native.columns import Columns, HeadingTree, PlacedUnits, UnitGrid, add_to_rows
 
 _MILLION = 1_000_000
 
@@ -19,7 +19,7 @@ class ChosenUnits(NamedTuple):
     """Ascending units that a question looks at, and their places (`UnitGrid.placed`)."""
 
     units: Numbers
-    placed: tuple[Numbers, ...]  # seven columns
+    placed: PlacedUnits
     bounds: list[int]  # of the units of each segment
 
 
@@ -27,8 +27,8 @@ class CorpusPlaces:
     """Columns of a corpus that questions look at.
 
     Extents begin at `bases`, segment by segment, and belong to `rows`; blocks begin at `block_starts`, and have the row
-    and the first unit that `block_rows` and `block_firsts` say. `records` says of each row whether it is made of
-    records.
+    and the first unit that `block_rows` and `block_firsts` say. `records` and `sources` say of each row whether it is
+    made of records, or is source code.
     """
 
     def __init__(
@@ -40,12 +40,13 @@ class CorpusPlaces:
         block_rows: Places,
         block_firsts: Numbers,
         records: NDArray[np.bool_],
+        sources: NDArray[np.bool_],
         grid: UnitGrid,
     ) -> None:
         self.documents, self.blocks, self.segments = len(records), len(block_rows), len(bases)
         edges = np.append(block_firsts, len(grid))
         self.bases, self.rows, self.block_starts, self.grid = bases, rows, block_starts, grid
-        self.block_rows, self.block_edges, self.records = block_rows, edges, records
+        self.block_rows, self.block_edges, self.records, self.sources = block_rows, edges, records, sources
         self.block_numbers = Columns.cut(np.arange(self.blocks, dtype=np.int32), np.array(block_starts.sizes, np.int64))
 
 
@@ -159,24 +160,22 @@ class WordsInUnits:
                     added[part] = heading * above.have([columns[number] for _, columns in groups])
         self.present = self.counts > 0
 
-    def defining(self, wanted: Sequence[bool], anywhere: Sequence[bool]) -> Numbers:
-        """Places that may define one of the `wanted` words: in headings, and for words of `anywhere` everywhere.
+    def in_headings(self, wanted: Sequence[bool]) -> Numbers:
+        """Places of the `wanted` words in headings.
 
-        Four rows: the word, the place, its unit, and the heading of its segment, -1 for none. The places of a word are
-        neighbours and ascend in each segment.
+        Four rows: the word, the place, its unit, and the heading of its segment. The places of a word are neighbours
+        and ascend in each segment.
         """
         words, columns = self._words, [np.empty((4, 0), np.int64)]
         for word in [word for word in range(len(words)) if wanted[word] and words.groups[word]]:
             places = words.groups[word][0][1]
             for number, (first, last) in enumerate(pairwise(self._chosen.bounds)):
                 tree = self._trees[number]
-                if tree is None and not anywhere[word]:
-                    continue
-                inside, units = _inside(places[number], self._starts[first:last], self._ends[first:last])
-                heads = np.full(len(inside), -1) if tree is None else tree.headings_at(inside)
-                chosen = np.flatnonzero((heads >= 0) | anywhere[word])
-                rows = [np.full(len(inside), word), inside, units + first, heads]
-                columns.append(np.array(rows, np.int64)[:, chosen])
+                if tree is not None:
+                    inside, units = _inside(places[number], self._starts[first:last], self._ends[first:last])
+                    heads = tree.headings_at(inside)
+                    rows = np.array([np.full(len(inside), word), inside, units + first, heads], np.int64)
+                    columns.append(rows[:, heads >= 0])
         return np.concatenate(columns, axis=1)
 
     def scales(
@@ -190,13 +189,12 @@ class WordsInUnits:
         shares: Sequence[float],
         saturation: float,
         length: float,
-        best: int,
     ) -> ScaledUnits:
         """Scores of units by their words at two scales and in their documents; records count by themselves alone.
 
         Of each scale: what each word is worth there, how far it reaches, how many bytes it has on average. `shares` are
         what the unit, its document and its surroundings count; `covering` what words are worth where the
-        question is covered. `best` units are picked, and all that are worth as much.
+        question is covered.
         """
         numbers, sizes, scores, units = np.arange(len(self._rows)), self._ends - self._starts, [], len(self._rows)
         for worth, reach, size in zip(worths, reaches, unit_bytes, strict=True):
@@ -214,10 +212,9 @@ class WordsInUnits:
         unit_share, document_share, near_share = shares
         is_record = self._words.corpus.records[self._rows]
         lexical = unit_share * alone + document_share * np.where(is_record, alone, documents[self._rows])
-        lexical = lexical + near_share * np.where(is_record, alone, near)
-        ranks = _millionths(lexical)
-        least = max(int(np.partition(ranks, -best)[-best]), 1) if units > best > 0 else 1
-        return ScaledUnits(alone, near, lexical, np.flatnonzero(ranks >= least), float(covered.max(initial=0.0)))
+        is_alone = is_record | self._words.corpus.sources[self._rows]
+        lexical = lexical + near_share * np.where(is_alone, alone, near)
+        return ScaledUnits(alone, near, lexical, float(covered.max(initial=0.0)))
 
 
 def _summed(values: Numbers, firsts: Numbers, ends: Numbers) -> Numbers:
@@ -266,16 +263,7 @@ class ScaledUnits(NamedTuple):
     alone: Reals
     near: Reals
     lexical: Reals
-    best: Numbers  # the best units, ascending
     covered: float  # what the words are worth that the unit with most of them has near it
-
-
-class Signal(NamedTuple):
-    """Another score of units than by their words, and its share."""
-
-    values: Reals
-    share: float
-    by_row: bool = False  # a number for each document, not for each unit
 
 
 class WeighedDocuments:
@@ -304,7 +292,7 @@ class WeighedDocuments:
 
 
 class _SettledUnits(NamedTuple):
-    """Scores of units and documents with all signals."""
+    """Scores of units and documents."""
 
     lexical: Reals
     scores: Numbers  # in millionths
@@ -315,21 +303,18 @@ def settle_units(
     words: AskedWords,
     chosen: ChosenUnits,
     lexical: Reals,
-    signals: Sequence[Signal],
     *,
     documents: Reals,
     share: float,
     favour: Numbers | None,
     allowed: NDArray[np.bool_] | None,
 ) -> _SettledUnits:
-    """Add words and signals up, times the share of the question that the corpus has (`share`).
+    """Scores of units and documents, times the share of the question that the corpus has (`share`).
 
     A document scores by its words and by its best unit; `favour` is its factor in thousandths, `allowed` whether it
     may be shown.
     """
-    rows = chosen.placed[3]
-    for signal in signals:
-        lexical = lexical + signal.share * (signal.values[rows] if signal.by_row else signal.values)
+    rows = chosen.placed.rows
     lexical = lexical * share
     total, best = lexical, np.zeros(words.corpus.documents)
     np.maximum.at(best, rows, lexical)
@@ -345,8 +330,8 @@ def order_field(chosen: ChosenUnits, scores: Numbers, lexical: Reals) -> tuple[N
 
     Five columns: places among the chosen, units, documents, scores, and what words are worth in millionths.
     """
-    _, _, _, rows, offsets, _, _ = chosen.placed
-    order = np.lexsort((offsets, rows, -scores))
+    rows = chosen.placed.rows
+    order = np.lexsort((chosen.placed.offsets, rows, -scores))
     order = order[scores[order] > 0]
     return order, chosen.units[order], rows[order], scores[order], _millionths(lexical[order])
 

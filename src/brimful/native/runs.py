@@ -1,19 +1,16 @@
-"""Which texts and words are alike, and where a text has what is looked for (shingles.c, spelling.c, search.c)."""
+"""Which texts are alike, and where a text has what is looked for (shingles.c, search.c)."""
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import compress, pairwise
+from itertools import compress
 
 import numpy as np
-from numpy.typing import NDArray
 
-from brimful.native import MOST_BYTES, Places, kernels, library, places_of, pointer
+from brimful.native import kernels, library, pointer
 
 _SIGN_WORDS, _LONGEST_RUN = 16, 8
-_MOST_GROUPS = 8
 
 
 class RunSets:
@@ -107,96 +104,6 @@ class KeptTexts:
         self.most = max(self.most, number)
 
 
-def sign_words(
-    text: bytes, starts: Places, lengths: Places, *, factors: NDArray[np.uint32]
-) -> tuple[bytes, NDArray[np.uint64]]:
-    """Words of a text in ASCII, one after the other, and the signature of each: a bit for each of its trigrams.
-
-    A trigram's bit is the upper six of the sum of its letters times three factors, in 32 bits; two blanks stand before
-    a word, and one follows it.
-    """
-    starts, lengths = places_of(starts), places_of(lengths)
-    factors = np.ascontiguousarray(factors, np.uint32)
-    if len(starts) != len(lengths) or len(factors) != 3:
-        raise ValueError("every word needs its length, and a trigram three factors")
-    size = min(len(text), MOST_BYTES)
-    if len(starts) and (starts.min() < 0 or lengths.min() < 0 or (starts > size - lengths).any()):
-        raise ValueError("a word must lie inside its text")
-    letters, signatures = np.empty(int(lengths.sum()), np.uint8), np.empty(len(starts), np.uint64)
-    inputs = (pointer(starts), pointer(lengths), len(starts), pointer(factors))
-    library().sign_words(text, *inputs, pointer(letters), pointer(signatures))
-    return letters.tobytes(), signatures
-
-
-class SpelledWords:
-    """Words by their length in letters: words of n letters begin at number `firsts[n]`.
-
-    First of them come the `plain[n]` in ASCII, sorted. Word w has the bytes from `offsets[w]` of `letters` on, and a
-    signature of 64 bits, one for each of its trigrams.
-    """
-
-    LONGEST = 24  # letters
-
-    def __init__(
-        self,
-        letters: bytes,
-        offsets: Places,
-        signatures: NDArray[np.uint64],
-        *,
-        firsts: Sequence[int],
-        plain: Sequence[int],
-    ) -> None:
-        if len(letters) > MOST_BYTES:
-            raise ValueError(f"{len(letters)} letters of words are too many")
-        self._letters, self._firsts, self._plain = letters, firsts, plain
-        self._offsets, self._signatures = places_of(offsets), np.ascontiguousarray(signatures, np.uint64)
-        ends = self._offsets
-        if len(ends) != len(signatures) + 1 or ends[0] != 0 or ends[-1] != len(letters) or (ends[1:] < ends[:-1]).any():
-            raise ValueError("every word needs its letters and its signature")
-        steps = [after - first for first, after in pairwise(firsts)]
-        if firsts[0] != 0 or firsts[-1] != len(signatures) or len(steps) != len(plain):
-            raise ValueError("the words of all lengths must follow each other")
-        if not all(0 <= in_ascii <= step for in_ascii, step in zip(plain, steps, strict=True)):
-            raise ValueError("the words in ASCII must be among the words of their length")
-        sizes = [int(ends[first + in_ascii] - ends[first]) for first, in_ascii in zip(firsts, plain, strict=False)]
-        if sizes != [size * in_ascii for size, in_ascii in enumerate(plain)]:
-            raise ValueError("a word in ASCII must have a byte for each letter")
-        if len(self._firsts) > self.LONGEST + 2:
-            raise ValueError(f"a word must have at most {self.LONGEST} letters")
-        self._given = (pointer(self._signatures), letters, pointer(self._offsets))
-
-    def alike(
-        self, word: str, masks: Sequence[int], *, trigrams: int, share: tuple[int, int], edits: int
-    ) -> list[tuple[int, int, int]]:
-        """Words at most `edits` away that share enough trigrams: where each begins and ends, and its edits.
-
-        `masks[t]` has the bits on which more than t of the word's trigrams fall.
-        """
-        low, high = max(len(word) - edits, 0), min(len(word) + edits, len(self._firsts) - 2)
-        if low > high:
-            return []
-        characters, marks = np.array([*map(ord, word)], np.uint32), np.array(masks, np.uint64)
-        first, last = self._firsts[low], self._firsts[high + 1]
-        rows = np.empty((last - first, 2), np.int64)
-        bits = (pointer(marks), len(marks), trigrams, *share)
-        arguments = (*self._given, first, last, *bits, pointer(characters), len(characters), edits, pointer(rows))
-        numbers, distances = rows[: library().spelled_alike(*arguments)].T
-        starts, ends = self._offsets[numbers], self._offsets[numbers + 1]
-        return list(zip(starts.tolist(), ends.tolist(), distances.tolist(), strict=True))
-
-    def contains(self, word: bytes) -> bool:
-        """Whether a word in ASCII is among them; words of one length are sorted."""
-        if len(word) >= len(self._plain):
-            return False
-        first = self._firsts[len(word)]
-        plain = range(first, first + self._plain[len(word)])
-        number = first + bisect_left(plain, word, key=self._word)
-        return number in plain and self._word(number) == word
-
-    def _word(self, number: int) -> bytes:
-        return self._letters[self._offsets[number] : self._offsets[number + 1]]
-
-
 class Anchors:
     """Strings that are searched in many texts, all at once.
 
@@ -219,25 +126,6 @@ class Anchors:
         is_inside = bytearray(len(self._anchors))
         library().find_anchors(text, len(text), *self.given, kernels().types.from_buffer("uint8_t[]", is_inside))
         return set(compress(self._anchors, is_inside))
-
-
-def mark_lines(text: bytes, groups: Sequence[Iterable[bytes]]) -> NDArray[np.uint8]:
-    r"""Of each line of a text, by bits, which of up to eight groups has a string in it; with a byte beyond ASCII all.
-
-    >>> mark_lines("teapot\ncup\nthé".encode(), [[b"tea", b"cup"], [b"pot"]]).tolist()
-    [3, 1, 3]
-    """
-    bits: dict[bytes, int] = {}
-    for number, group in enumerate(groups):
-        for anchor in group:
-            bits[anchor] = bits.get(anchor, 0) | 1 << number
-    if len(groups) > _MOST_GROUPS or not all(bits) or any(b"\n" in anchor for anchor in bits):
-        raise ValueError("lines are marked by up to 8 groups of strings, none of them empty or with a newline")
-    anchors = Anchors(bits)
-    marks = np.zeros(text.count(b"\n") + 1, np.uint8)
-    of_anchors = bytes(bits[anchor] for anchor in sorted(bits))
-    library().mark_lines(text, len(text), *anchors.given, of_anchors, (1 << len(groups)) - 1, pointer(marks))
-    return marks
 
 
 def long_runs(text: bytes, marks: bytes, *, least: int) -> bytes:

@@ -31,36 +31,6 @@ void find_anchors(const uint8_t *text, int64_t size, const uint8_t *anchors, con
         }
 }
 
-/* Which anchors stand in each line of a text, newlines between its lines: marks[line] has the bits of those that do, and
- * those of `beyond` where it has a byte beyond ASCII. None of the anchors has a newline. */
-void mark_lines(const uint8_t *text, int64_t size, const uint8_t *anchors, const int32_t *bounds, const int32_t *firsts,
-                const uint8_t *bits, uint8_t beyond, uint8_t *marks)
-{
-    uint64_t pairs[256][4] = {{0}}; /* by its first byte, which second ones an anchor has */
-    for (int first = 0; first < 256; first++)
-        for (int32_t anchor = firsts[first]; anchor < firsts[first + 1]; anchor++) {
-            if (bounds[anchor + 1] - bounds[anchor] == 1) {
-                memset(pairs[first], 0xff, sizeof pairs[first]);
-                continue;
-            }
-            uint8_t second = anchors[bounds[anchor] + 1];
-            pairs[first][second >> 6] |= (uint64_t)1 << (second & 63);
-        }
-    for (int64_t at = 0, line = 0; at < size; at++) {
-        uint8_t first = text[at], next = at + 1 < size ? text[at + 1] : 0;
-        int32_t anchor = firsts[first + !(pairs[first][next >> 6] >> (next & 63) & 1)];
-        marks[line] |= first & 0x80 ? beyond : 0;
-        for (; anchor < firsts[first + 1]; anchor++) {
-            int64_t length = bounds[anchor + 1] - bounds[anchor];
-            const uint8_t *wanted = anchors + bounds[anchor];
-            if (length <= size - at && text[at + length - 1] == wanted[length - 1] &&
-                !memcmp(text + at, wanted, (size_t)length))
-                marks[line] |= bits[anchor];
-        }
-        line += first == '\n';
-    }
-}
-
 /* Write a run down, a newline before it unless it is the first; returns how many bytes there are now. */
 static inline int64_t add_run(const uint8_t *from, int64_t size, uint8_t *out, int64_t length)
 {

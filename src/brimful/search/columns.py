@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers, Places, Postings, sequence
-from brimful.native.columns import Columns, HeadingTree, UnitGrid, add_to_rows, leave_out
+from brimful.native.columns import Columns, HeadingTree, PlacedUnits, UnitGrid, add_to_rows, leave_out
 from brimful.native.question import CorpusPlaces
-from brimful.native.terms import ROOM, join_strings, merge_lines, sort_strings
+from brimful.native.terms import merge_lines
 from brimful.outline.cuts import merged
-from brimful.outline.records import records_in
-from brimful.search.priors import FileKinds, Translations
+from brimful.search.priors import FileKinds
 from brimful.search.query import AskedTerm
-from brimful.search.signals import postings_of_names, words_of_title
+from brimful.search.signals import postings_of_names
 from brimful.search.spelling import Spellings
-from brimful.search.terms import ASKED_WEIGHTS, Form, forms_of
+from brimful.search.terms import Form, forms_of
 from brimful.store.caching import ByteCache, scaled
 from brimful.store.rows import Documents
 from brimful.store.segments import StoredSegment
@@ -39,9 +36,7 @@ from brimful.text.terms import query_terms
 _BLOCK_UNITS = 16
 """Neighbouring units that are looked at together when a question is first narrowed down."""
 
-_TABLES = frozenset({"csv", "tsv"})
-_RECORDS = _TABLES | {"log", "jsonl"}
-_TABLE_BYTES = 1 << 14  # of a table that are read to see its header
+_RECORDS = frozenset({"csv", "tsv", "log", "jsonl"})
 
 DEEPEST = 6
 """Levels of headings."""
@@ -59,40 +54,13 @@ _WeighedPlaces = tuple[tuple[int, Columns], ...]
 Ids = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _SegmentUnits:
+class _SegmentUnits(NamedTuple):
     """The live units of one segment."""
 
     view: StoredSegment
-    first: int  # the number of its first unit
     starts: NDArray[np.int64] | NDArray[np.uint32]  # where its units begin on the axis, in as few bytes as hold it
     live: Numbers  # the extents of the view that have units
     counts: Numbers  # how many each of these has
-    stored: Numbers | None  # which of the view's units each is, where some are dead
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-
-class _Column:
-    """A number for each unit, computed on access: a corpus has millions of units, a question needs few."""
-
-    def __init__(self, size: int, of: Callable[[Ids], Numbers]) -> None:
-        self._size, self._of = size, of
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.tolist())
-
-    def __getitem__(self, units: Ids | int | slice) -> Numbers:
-        return self._of(np.arange(self._size)[units] if isinstance(units, slice) else np.asarray(units))
-
-    def tolist(self) -> list[int]:
-        """All of them."""
-        numbers: list[int] = self[:].tolist()
-        return numbers
 
 
 class CorpusColumns:
@@ -101,102 +69,41 @@ class CorpusColumns:
     def __init__(self, snapshot: StoredSnapshot) -> None:
         self.snapshot = snapshot
         self.documents: Documents = snapshot.documents()
-        self.segments: list[_SegmentUnits] = []
-        self._rows: list[Numbers] = []  # of each segment, the document of every extent
-        count = 0
-        for view in snapshot.segments():
-            segment = _plot(view, count)
-            if len(segment):
-                self.segments.append(segment)
-                self._rows.append(self.documents.rows_of(view.extents.documents))
-                count += len(segment)
-        self._size = count
-        self.starts = _Column(count, self._starts_of)  # where each begins on the axis of its segment
-        sizes = _joined([segment.counts for segment in self.segments])
-        self.extent_behinds = np.cumsum(sizes)  # the end of each extent's units, where it has any
-        self.extent_firsts = self.extent_behinds - sizes
-        self.owners = _joined([rows[segment.live] for rows, segment in zip(self._rows, self.segments, strict=True)])
-        self._ends = _joined([segment.view.extents.ends[segment.live] for segment in self.segments])
+        plotted = [_plot(view) for view in snapshot.segments()]
+        self.segments = [segment for segment in plotted if len(segment.starts)]
+        views = [segment.view for segment in self.segments]
+        self._rows = [self.documents.rows_of(view.extents.documents) for view in views]  # of every extent
+        counts = _joined([segment.counts for segment in self.segments])
+        nexts = np.cumsum(counts)
+        owners = _joined([rows[segment.live] for rows, segment in zip(self._rows, self.segments, strict=True)])
+        ends = _joined([segment.view.extents.ends[segment.live] for segment in self.segments])
         shifts = [(segment.view.extents.starts - segment.view.extents.bases)[segment.live] for segment in self.segments]
-        self._shifts = _joined(shifts)
-        self.extents = _Column(count, self._extents_of)  # the extent of each unit, numbered among extents with units
-        self.rows = _Column(count, lambda units: self.owners[self._extents_of(units)])  # the document, by path
-        self.sizes = _Column(count, lambda units: self.ends_of(units, self._extents_of(units)) - self.starts[units])
-        self.offsets = _Column(count, lambda units: self.offsets_of(units, self._extents_of(units)))  # in its document
-        self.block_firsts = _grid(self.extent_firsts, sizes)  # the grid begins with each extent
+        extents = (nexts - counts, nexts, ends, _joined(shifts), owners)
+        self.grid = UnitGrid(extents, [segment.starts for segment in self.segments])
+        self.block_firsts = _block_firsts(nexts - counts, counts)  # blocks begin with each extent
+        blocks = self.grid.placed(self.block_firsts)
+        self.block_rows, self.block_offsets = blocks.rows.astype(np.int32), blocks.offsets
         # Places of terms, and of the forms of a word, by which they are kept.
         self._kept: ByteCache[Any, Any] = ByteCache(scaled(_KEPT_PLACES_BYTES))
-        terms = StoredTerms(snapshot, [segment.view for segment in self.segments], self._kept)
+        terms = StoredTerms(snapshot, views, self._kept)
         self.census = lru_cache(_KEPT_TERMS)(terms.census)  # occurrences of a term in live text
         self.names, self.near_names = terms.names, terms.near
         self._all_places = terms.all_places
         self.places = terms.places  # where a term stands on the axis of each segment
         self.forms_of = lru_cache(_KEPT_TERMS)(self._forms_of)
         self._trees: dict[int, HeadingTree | None] = {}
-        self._titles: dict[tuple[int, int], frozenset[tuple[bytes, ...]]] = {}
-        self._headers: dict[int, _TableHeader | None] = {}
 
-    def _starts_of(self, units: Ids) -> Numbers:
-        if not units.ndim:
-            return self._starts_of(units[None]).reshape(())
-        if len(self.segments) > 1 and (units[1:] < units[:-1]).any():
-            order = np.argsort(units)  # equal ones have equal starts
-            starts = np.empty(len(units), np.int64)
-            starts[order] = self._starts_of(units[order])
-            return starts
-        starts = np.empty(len(units), np.int64)
-        bounds = np.append(units.searchsorted(self.firsts), len(units)).tolist()
-        for segment, (low, high) in zip(self.segments, pairwise(bounds), strict=True):
-            if low < high:
-                starts[low:high] = segment.starts[units[low:high] - segment.first]
-        return starts
-
-    def _extents_of(self, units: Ids) -> Numbers:
-        return self.extent_firsts.searchsorted(units, side="right") - 1
-
-    def offsets_of(self, units: Ids, extents: Numbers) -> Numbers:
-        """The offsets of units of these extents in their documents, in bytes."""
-        return self.starts[units] + self._shifts[extents]
-
-    def ends_of(self, units: Ids, extents: Numbers) -> Numbers:
-        """The ends of units on their axis: the start of the next unit in the extent, or the extent's end."""
-        following = np.minimum(units + 1, self._size - 1)
-        last = units + 1 == self.extent_behinds[extents]
-        return np.where(last, self._ends[extents], self.starts[following])
-
-    @cached_property
-    def grid(self) -> UnitGrid:
-        """The places of all units, for the kernels."""
-        extents = (self.extent_firsts, self.extent_behinds, self._ends, self._shifts, self.owners)
-        return UnitGrid(extents, [segment.starts for segment in self.segments])
-
-    def placed(self, units: Ids) -> tuple[Numbers, Numbers, Numbers]:
-        """The document of each of some units, where in it they begin, and how long they are."""
-        _, starts, ends, rows, offsets, *_ = self.grid.placed(units)
-        return rows, offsets, ends - starts
-
-    @cached_property
-    def block_rows(self) -> NDArray[np.int32]:
-        """The document of each block."""
-        return self.rows[self.block_firsts].astype(np.int32)
-
-    @cached_property
-    def block_offsets(self) -> Numbers:
-        """The offset of each block in its document, in bytes."""
-        return self.offsets[self.block_firsts]
+    def placed(self, units: Ids) -> PlacedUnits:
+        """The documents and places of some units, in any order."""
+        return self.grid.placed(units)
 
     def __len__(self) -> int:
-        return self._size
+        return len(self.grid)
 
     @cached_property
     def description(self) -> str:
         """A hash of the titles, kinds and languages."""
         return self.documents.description()
-
-    @cached_property
-    def firsts(self) -> Numbers:
-        """The number of the first unit of each segment."""
-        return np.array([segment.first for segment in self.segments], np.int64)
 
     @cached_property
     def document_sizes(self) -> NDArray[np.float64]:
@@ -209,44 +116,16 @@ class CorpusColumns:
         """Bytes of all live text."""
         return int(self.documents.lengths.sum())
 
-    @cached_property
+    @property
     def unit_size(self) -> int:
         """Bytes of a unit on average."""
-        total = int(self._ends.sum()) - int(self.starts[self.extent_firsts].sum())
-        return max(total // max(len(self), 1), 1)
-
-    def between(self, firsts: Ids, lasts: Ids, *, reach: int) -> Ids:
-        """The units from each first to its last, ascending, with `reach` more on both sides within their extents."""
-        return self.grid.between(firsts, lasts, reach=reach)
+        return max(self.length // max(len(self), 1), 1)
 
     # ---- words
 
     def occurs(self, term: bytes) -> bool:
         """Whether a term stands anywhere, in live text or in the name of a document."""
         return bool(self.census(term)) or self.is_titled(term)
-
-    def endings(self, suffix: bytes) -> list[bytes]:
-        """All words with this suffix, sorted by their reversed letters."""
-        (text, bounds), wanted = self._backwards, suffix[::-1]
-        words = range(len(bounds) - 1)
-        first, last = (
-            bisect_left(words, word, key=lambda place: text[bounds[place] : bounds[place + 1] - 1])
-            for word in (wanted, wanted + b"\xff")
-        )
-        return [text[bounds[place] : bounds[place + 1] - 1][::-1] for place in words[first:last]]
-
-    @cached_property
-    def _backwards(self) -> tuple[bytes, NDArray[np.int32]]:
-        """The reversed words of the corpus, sorted, as one text, and the start of each; callers count them.
-
-        A list of them would take ten times the room of the text.
-        """
-        text = self._words()[::-1][1:]  # the last newline came first
-        ends = np.flatnonzero(np.frombuffer(text + b"\n", np.uint8) == ord("\n")).astype(np.int32)
-        starts = np.concatenate((ends[:0], [0], ends[:-1] + 1)).astype(np.int32) if text else ends[:0]
-        lengths, padded = ends[: len(starts)] - starts, text + ROOM
-        order = sort_strings(padded, starts, lengths)
-        return join_strings(padded, starts, lengths, sign=b"\n", order=order)
 
     def _words(self) -> bytes:
         """The words of the corpus as sorted lines, deleted text included."""
@@ -256,7 +135,7 @@ class CorpusColumns:
     def _forms_of(self, term: bytes, *, is_prefix: bool) -> tuple[Form, ...]:
         """The forms of a question's word, wherever the question has it."""
         asked_term = AskedTerm(term, 0, len(term), is_prefix=is_prefix)
-        return forms_of(asked_term, self, languages=self.languages or ("en",), weights=ASKED_WEIGHTS)
+        return forms_of(asked_term, self, languages=self.languages or ("en",))
 
     def places_of(self, forms: tuple[Form, ...]) -> _WeighedPlaces:
         """The places of some forms, the heaviest first, so that each counts as its heaviest form does.
@@ -325,24 +204,19 @@ class CorpusColumns:
     def units_of(self, places: Columns) -> Ids:
         """The unit of each position, segment by segment, ascending."""
         units = [
-            segment.starts.searchsorted(positions.astype(segment.starts.dtype), side="right") - 1 + segment.first
-            for segment, positions in zip(self.segments, places, strict=True)
+            segment.starts.searchsorted(positions.astype(segment.starts.dtype), side="right") - 1 + first
+            for segment, first, positions in zip(self.segments, self.grid.begins, places, strict=True)
             if len(positions)
         ]
         return _joined(units)
 
-    def block_lasts(self, blocks: Ids) -> Ids:
-        """The last unit of each of some blocks."""
-        after = np.minimum(blocks + 1, len(self.block_firsts) - 1)
-        return np.where(after > blocks, self.block_firsts[after], len(self)) - 1
-
     @cached_property
     def asked_places(self) -> CorpusPlaces:
         """The places of extents, blocks and units."""
-        bounds = self.block_firsts.searchsorted([segment.first for segment in self.segments] + [len(self)])
+        bounds = self.block_firsts.searchsorted([*self.grid.begins, len(self)]).tolist()
         starts = [
-            segment.starts[self.block_firsts[first:last] - segment.first]
-            for segment, (first, last) in zip(self.segments, pairwise(bounds.tolist()), strict=True)
+            segment.starts[self.block_firsts[first:last] - begin]
+            for segment, begin, (first, last) in zip(self.segments, self.grid.begins, pairwise(bounds), strict=True)
         ]
         return CorpusPlaces(
             *self._extents,
@@ -350,26 +224,26 @@ class CorpusColumns:
             block_rows=self.block_rows,
             block_firsts=self.block_firsts,
             records=self.records,
+            sources=self.sources,
             grid=self.grid,
         )
 
     def units_with(self, term: bytes) -> list[int]:
         """The units that hold a term, by path and place."""
         units = merged(self.units_of(self.places(term)))
-        order = np.lexsort((self.offsets[units], self.rows[units]))
-        ranked: list[int] = units[order].tolist()
+        placed = self.placed(units)
+        ranked: list[int] = units[np.lexsort((placed.offsets, placed.rows))].tolist()
         return ranked
 
     def text(self, unit: int) -> bytes:
         """The text of a unit."""
-        number, start = int(self.documents.numbers[self.rows[unit]]), int(self.offsets[unit])
-        return self.snapshot.read(number, start, start + int(self.sizes[unit]))
+        return self.texts(np.array([unit]))[0]
 
     def texts(self, units: Ids) -> list[bytes]:
         """The texts of some units, in their order; neighbours are read together."""
-        _, starts, ends, *_ = self.grid.placed(units)
+        _, starts, ends, *_ = self.placed(units)
         order, in_order = np.argsort(units), [b""] * len(units)
-        bounds = np.append(units[order].searchsorted(self.firsts), len(units)).tolist()
+        bounds = np.append(units[order].searchsorted(self.grid.begins), len(units)).tolist()
         for segment, (low, high) in zip(self.segments, pairwise(bounds), strict=True):
             if low < high:
                 places = order[low:high]
@@ -400,13 +274,13 @@ class CorpusColumns:
 
     def headings_above(self, unit: int, *, size: int) -> list[bytes]:
         """The lines of the headings above a unit of `size` bytes, outermost first, without its own."""
-        number = int(self.firsts.searchsorted(unit, side="right")) - 1
+        number = int(self.grid.begins.searchsorted(unit, side="right")) - 1
         segment = self.segments[number]
         tree = self.heading_tree(number)
         if tree is None:
             return []
         starts, ends, parents = tree.starts, tree.ends, tree.parents
-        begin = int(segment.starts[unit - segment.first])
+        begin = int(segment.starts[unit - self.grid.begins[number]])
         bases = segment.view.extents.bases
         base = int(bases[bases.searchsorted(begin, side="right") - 1])
         lowest = int(ends.searchsorted(begin, side="right")) - 1
@@ -418,37 +292,7 @@ class CorpusColumns:
             lowest = int(parents[lowest])
         return lines[::-1]
 
-    def repeats_heading(self, number: int, start: int, end: int, text: bytes) -> bool:
-        """Whether a unit of a segment, which is no heading itself, says the words of one of its document's headings."""
-        tree = self.heading_tree(number)
-        if tree is None or not (words := words_of_title(text)):
-            return False
-        bases = self.segments[number].view.extents.bases
-        extent = int(bases.searchsorted(start, side="right"))
-        extent_end = int(bases[extent]) if extent < len(bases) else None
-        first = int(tree.starts.searchsorted(bases[extent - 1]))
-        last = len(tree.starts) if extent_end is None else int(tree.starts.searchsorted(extent_end))
-        heads = tree.starts[first:last]
-        place = int(heads.searchsorted(start))
-        if (place < len(heads) and heads[place] < end) or not len(heads):
-            return False
-        return words in self._titles_in(number, first, last)
-
-    def _titles_in(self, number: int, first: int, last: int) -> frozenset[tuple[bytes, ...]]:
-        """The words of each of some headings of a segment."""
-        if (number, first) not in self._titles:
-            tree = self.heading_tree(number)
-            assert tree is not None
-            texts = self.segments[number].view.texts(tree.starts[first:last].tolist(), tree.ends[first:last].tolist())
-            self._titles[number, first] = frozenset(map(words_of_title, texts))
-        return self._titles[number, first]
-
     # ---- names
-
-    @cached_property
-    def translations(self) -> Translations:
-        """Which documents are one text in several languages."""
-        return Translations.of(self.documents.paths, unmarked=self.language)
 
     @property
     def language(self) -> str:
@@ -458,12 +302,7 @@ class CorpusColumns:
     @cached_property
     def file_kinds(self) -> FileKinds:
         """Which documents are tests, lock files and the like."""
-        return FileKinds.of(self.documents.paths)
-
-    @cached_property
-    def tables(self) -> NDArray[np.bool_]:
-        """Which documents are tables, by row."""
-        return np.array([language in _TABLES for language in self.documents.languages], np.bool_)
+        return FileKinds(self.documents.paths)
 
     @cached_property
     def sources(self) -> NDArray[np.bool_]:
@@ -471,35 +310,9 @@ class CorpusColumns:
         return np.array([kind == "code" for kind in self.documents.kinds], np.bool_)
 
     @cached_property
-    def has_sources(self) -> bool:
-        """Whether any document is source code."""
-        return bool(self.sources.any())
-
-    @property
-    def has_prose(self) -> bool:
-        """Whether any document is prose."""
-        return "prose" in self.documents.kinds
-
-    @cached_property
-    def has_tables(self) -> bool:
-        """Whether any document is a table."""
-        return bool(self.tables.any())
-
-    @cached_property
     def records(self) -> NDArray[np.bool_]:
         """Which documents are made of records, one a line, by row."""
         return np.array([language in _RECORDS for language in self.documents.languages], np.bool_)
-
-    def header_of(self, row: int) -> _TableHeader | None:
-        """The header row of a table; None where it has none."""
-        if row not in self._headers:
-            length = int(self.documents.lengths[row])
-            content = self.snapshot.read(int(self.documents.numbers[row]), 0, min(length, _TABLE_BYTES))
-            _, span = records_in(content, language=self.documents.languages[row])
-            header = b"" if span is None else content[span[0] : span[1]]
-            words = frozenset(term.term for term in query_terms(header.decode("utf-8", "replace")))
-            self._headers[row] = None if span is None else _TableHeader(span[1], words)
-        return self._headers[row]
 
     @cached_property
     def titles(self) -> Postings:
@@ -515,22 +328,20 @@ class CorpusColumns:
         return self.titles.of_all(terms)
 
 
-def _plot(view: StoredSegment, first: int) -> _SegmentUnits:
+def _plot(view: StoredSegment) -> _SegmentUnits:
     """The live units of a segment."""
     bases, ends, *_ = view.extents
     starts = view.unit_starts
     lows, highs = (starts.searchsorted(edges.astype(starts.dtype)) for edges in (bases, ends))
     live = np.flatnonzero(highs > lows)
     counts = (highs - lows)[live]
-    if int(counts.sum()) == len(starts):
-        return _SegmentUnits(view, first, starts, live, counts, None)
-    steps = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    stored = np.repeat(lows[live], counts) + steps
-    return _SegmentUnits(view, first, starts[stored], live, counts, stored)
+    if int(counts.sum()) < len(starts):
+        starts = starts[np.repeat(lows[live] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())]
+    return _SegmentUnits(view, starts, live, counts)
 
 
-def _grid(firsts: Numbers, counts: Numbers) -> Numbers:
-    """Every sixteenth of the units of each run that begins at `firsts`."""
+def _block_firsts(firsts: Numbers, counts: Numbers) -> Numbers:
+    """Every sixteenth of the units of each extent."""
     blocks = -(-counts // _BLOCK_UNITS)
     steps = np.arange(int(blocks.sum())) - np.repeat(np.cumsum(blocks) - blocks, blocks)
     return np.repeat(firsts, blocks) + _BLOCK_UNITS * steps
@@ -560,13 +371,6 @@ def _parents(segment: _SegmentUnits) -> NDArray[np.int32]:
 #
 # What a passage is about is often said above it only: in the chapter's heading, the class of a method, the session of
 # a chat. A word there counts as if it stood, for a part, in every unit below.
-
-
-class _TableHeader(NamedTuple):
-    """The end of a table's header row, and its terms."""
-
-    end: int
-    words: frozenset[bytes]
 
 
 # ---- phrases: Where do words stand side by side?

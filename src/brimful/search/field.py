@@ -16,18 +16,18 @@ from brimful.native.question import (
     AskedWords,
     ChosenUnits,
     ScaledUnits,
-    Signal,
     WeighedDocuments,
     WordsInUnits,
     order_field,
     settle_units,
 )
 from brimful.search.columns import DEEPEST, CorpusColumns, Ids
-from brimful.search.signals import Candidates, definitions, entries, idf, plain_rarity
+from brimful.search.signals import definitions, idf, plain_rarity
 from brimful.settings import FieldSettings
 
 # A word of the question counts at four scales: in the unit itself, in its near and its wide surroundings, and in its
-# whole document. Surroundings slide with the unit, so no border of a section cuts a thought in two. At each scale the
+# whole document. Surroundings slide with the unit, so no border of a section cuts a thought in two; a record stands for
+# itself alone, and a unit of source code for itself and its document. At each scale the
 # words add up as in BM25, places that have more of the question count for more, and the best place is worth one. Every
 # unit shares some of its worth with its neighbours.
 #
@@ -38,15 +38,7 @@ THOUSAND, MILLION = 1_000, 1_000_000
 MOST_PLACES = 200_000
 """Positions that are looked at to narrow a question down: the rarest words first, at least one of them."""
 
-_BELOW = (0.8, 0.5)
-"""What the two units below the first line of a definition have of what it is worth."""
-
-_MOST_ENTRIES = 50
-"""Of the best places are read to see whether they are entries of a table of contents."""
 _SURROUNDINGS = 8  # units scored on both sides of a chosen one
-_ENTRY = 100
-"""What a word counts there, in thousandths: an entry has the words of what it names, and says nothing of it."""
-
 _MOST_HALVINGS = 16
 _NEIGHBOUR = 5
 """A unit's neighbours get a fifth of its score."""
@@ -69,7 +61,6 @@ class TermHits:
     places: tuple[tuple[int, Columns], ...]  # the weights in thousandths
     names: tuple[bytes, ...] = ()  # its terms in paths and titles
     is_minor: bool = False  # it only asks, or is a part of a longer word: no place is looked at for its sake
-    is_name: bool = False  # it is written as names are in code
     is_literal: bool = False  # a phrase in quotation marks: what has it stands above all that has not
 
     @property
@@ -147,10 +138,8 @@ def _halved(scores: Numbers, alike: Numbers) -> Numbers:
 def _spread(columns: CorpusColumns, units: Ids, scores: Numbers) -> Numbers:
     """Scores with a share of the scores of adjacent units, except between records."""
     order = np.argsort(units, kind="stable")
-    placed, in_place = units[order], scores[order]
-    is_next = (
-        (np.diff(placed) == 1) & (np.diff(columns.extents[placed]) == 0) & ~columns.records[columns.rows[placed[1:]]]
-    )
+    in_place, placed = scores[order], columns.placed(units[order])
+    is_next = (np.diff(placed.firsts) == 0) & ~columns.records[placed.rows[1:]]
     gained = in_place.copy()
     gained[1:] += np.where(is_next, in_place[:-1] // _NEIGHBOUR, 0)
     gained[:-1] += np.where(is_next, in_place[1:] // _NEIGHBOUR, 0)
@@ -184,29 +173,20 @@ def relevance(
     )
     documents = _documents(columns, term_hits, words, settings)
     chosen = _promising(columns, term_hits, words, documents, settings, limit=blocks, allowed=allowed)
-    candidates = Candidates(chosen)
     trees = [
         columns.heading_tree(number) if low < high else None
         for number, (low, high) in enumerate(pairwise(chosen.bounds))
     ]
     heading = round(settings.heading * THOUSAND)
     counted = WordsInUnits(words, chosen, trees, deepest=DEEPEST, heading=heading)
-    if columns.has_tables:
-        _count_column_names(columns, candidates, term_hits, counted.counts, counted.from_headings, heading)
     scaled = _scaled(columns, term_hits, counted, documents, settings)
-    leading = entries(columns, candidates, scaled.best) if settings.priors else ()
-    if len(leading):
-        counted.counts[:, leading] = np.minimum(counted.counts[:, leading], _ENTRY)
-        scaled = _scaled(columns, term_hits, counted, documents, settings)
-    signals = []
+    by_words = scaled.lexical
     if settings.definition:
-        defined = _defined(columns, candidates, counted, term_hits, scaled.lexical)
-        signals += [] if defined is None else [Signal(defined, settings.definition)]
+        by_words = by_words + settings.definition * _defined(columns, chosen, counted, term_hits, by_words)
     settled = settle_units(
         words,
         chosen,
-        scaled.lexical,
-        signals,
+        by_words,
         documents=documents,
         share=_known_share(columns, term_hits, lacking),
         favour=favour,
@@ -243,33 +223,7 @@ def _scaled(
         shares=(settings.unit, settings.document, settings.near),
         saturation=settings.saturation,
         length=settings.length,
-        best=_MOST_ENTRIES,
     )
-
-
-def _count_column_names(
-    columns: CorpusColumns,
-    chosen: Candidates,
-    term_hits: Sequence[TermHits],
-    counts: Numbers,
-    heading_counts: Numbers,
-    share: int,
-) -> None:
-    """The names of a table's columns count for every row as a heading does, and for no more where they stand.
-
-    Windows show them above each row; the answer is the row with the value.
-    """
-    begins = chosen.begins
-    for begin in begins[columns.tables[chosen.rows[begins]]].tolist():
-        header = columns.header_of(int(chosen.rows[begin]))
-        if header is None:
-            continue
-        end = int(chosen.lasts[begin]) + 1
-        top = begin + int(chosen.offsets[begin:end].searchsorted(header.end))
-        for number, hits in enumerate(term_hits):
-            if not header.words.isdisjoint((hits.word, *hits.names)):
-                heading_counts[number, top:end] += share
-        np.minimum(counts[:, begin:top], share, out=counts[:, begin:top])
 
 
 def _documents(
@@ -359,34 +313,14 @@ def _known_share(columns: CorpusColumns, term_hits: Sequence[TermHits], lacking:
 
 def _defined(
     columns: CorpusColumns,
-    units: Candidates,
+    chosen: ChosenUnits,
     counted: WordsInUnits,
     term_hits: Sequence[TermHits],
     lexical: Scores,
-) -> Scores | None:
-    """The score of each unit for names of the question that it defines; the rarest name scores one.
-
-    A plain word that happens to be defined somewhere says half of what a word that is written as a name says. What
-    stands below the first line of a definition has a share of it. None where nothing is defined.
-    """
+) -> Scores:
+    """The score of each unit for words of the question that are names of what it defines; the rarest scores one."""
     rarities = [hits.weight * idf(hits.occurrences, len(columns)) for hits in term_hits]
-    highest = max(rarities, default=0.0) or 1.0
-    worths = [worth * (1.0 if hits.is_name else 0.5) for worth, hits in zip(rarities, term_hits, strict=True)]
-    defining = definitions(columns, units, counted, term_hits, lexical)
-    if not any(defining):
-        return None
-    values = np.zeros(len(units))
-    for worth, defined_at in zip(worths, defining, strict=True):
-        values[defined_at] += worth / highest
-    return below(values, units, _BELOW)
-
-
-def below(values: Scores, units: Candidates, shares: Sequence[float]) -> Scores:
-    """Each value, and shares of it in the units that follow: what a first line stands above belongs to it."""
-    extended = values.copy()
-    for place in np.flatnonzero(values).tolist():
-        last = int(units.lasts[place])
-        for step, share in enumerate(shares, start=1):
-            if place + step <= last:
-                extended[place + step] = max(extended[place + step], share * values[place])
-    return extended
+    values = np.zeros(len(chosen.units))
+    for rarity, places in zip(rarities, definitions(columns, chosen, counted, term_hits, lexical), strict=True):
+        values[places] += rarity / (max(rarities) or 1.0)
+    return values

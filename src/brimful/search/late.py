@@ -124,9 +124,9 @@ class LateEncoder:
 
 def unit_texts(columns: CorpusColumns, units: Ids) -> list[str]:
     """The text of each unit for a model: the path of the document, the headings above and the unit."""
-    paths, rows, sizes = columns.documents.paths, columns.rows[units].tolist(), columns.sizes[units].tolist()
-    texts = []
-    for unit, row, size, content in zip(units.tolist(), rows, sizes, columns.texts(units), strict=True):
+    paths, placed, texts = columns.documents.paths, columns.placed(units), []
+    places = zip(units.tolist(), placed.rows.tolist(), placed.sizes.tolist(), strict=True)
+    for (unit, row, size), content in zip(places, columns.texts(units), strict=True):
         lines = columns.headings_above(unit, size=size)
         above = (line.decode("utf-8", "replace").strip(_HEADING_MARKS)[:_HEADING_CHARACTERS] for line in lines)
         names = " > ".join([paths[row], *filter(None, above)])

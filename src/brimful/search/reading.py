@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimful.index.segments import Numbers
-from brimful.search.mentions import asking_where, options_in
-from brimful.search.priors import asks_how
 from brimful.search.query import AskedTerm, Query
 from brimful.search.signals import idf
 from brimful.search.spelling import Correction
@@ -20,7 +16,6 @@ from brimful.search.terms import (
     is_stop_word,
     little_words,
     most_little_words,
-    only_asks,
     tells,
 )
 
@@ -28,8 +23,6 @@ if TYPE_CHECKING:
     from brimful.search.columns import CorpusColumns
     from brimful.search.field import TermHits
 
-_MOST_GLUED = 4
-"""Words of a question that may be one in a document's name."""
 _CAMEL = re.compile(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
 _BEGINS = re.compile(rb"(?:\A|[.!?:\n])\W*\Z")
 
@@ -62,17 +55,10 @@ class QuestionCues:
         return is_stop_word(term, languages if self.language is None else (*languages, self.language))
 
     @cached_property
-    def only_asking(self) -> set[bytes]:
-        """The words that only ask: what happens, how long, how many."""
-        terms = self.query.terms
-        words = [b"", *(terms[place].term if place >= 0 else b"" for place in self.query.sequence)]
-        return {term for previous, term in pairwise(words) if only_asks(previous, term)}
-
-    @cached_property
     def written_as_names(self) -> set[bytes]:
-        """The words that are written as names in code are: `lru_cache`, `HTTPServer`, `evolve()`, `--all`."""
+        """The words that are written as names in code are: `lru_cache`, `HTTPServer`, `evolve()`."""
         content = self._content
-        names = {option.lower().encode() for option in options_in(self.query.text)}
+        names = set()
         for word in self.wholes:
             text = content[word.start : word.end]
             is_mixed = b"_" in text.strip(b"_") or _CAMEL.search(text) is not None
@@ -97,43 +83,6 @@ class QuestionCues:
         inside = (word for word in capitals if not _BEGINS.search(content[: word.start]))
         return coded | {word.term for word in inside}
 
-    @cached_property
-    def glued_names(self) -> dict[bytes, list[bytes]]:
-        """Names that are written as one word of two to four of its words: `American Express`, AMERICANEXPRESS."""
-        glued: dict[bytes, list[bytes]] = {}
-        terms, is_titled = self.query.terms, self.columns.is_titled
-        wholes = [terms[place].term if place >= 0 else b" " for place in self.query.sequence]
-        for size in range(2, _MOST_GLUED + 1):
-            for place in range(len(wholes) - size + 1):
-                parts = wholes[place : place + size]
-                name = b"".join(parts)
-                if is_titled(name) and not is_stop_word(parts[0], self.columns.languages):
-                    for part in parts:
-                        glued.setdefault(part, []).append(name)
-        return glued
-
-    @cached_property
-    def asks_how(self) -> bool:
-        """Whether it asks what manuals tell, and names nothing as code does; sources and prose are there."""
-        columns = self.columns
-        return columns.has_sources and columns.has_prose and asks_how(self.query.text) and not self.written_as_names
-
-    @cached_property
-    def where(self) -> bytes:
-        """The word by which it asks where code defines something; nothing where there is no code."""
-        return asking_where(self.query.text) if self.columns.has_sources else b""
-
-    @cached_property
-    def translations(self) -> tuple[Numbers, frozenset[str]]:
-        """The rows and paths of documents that are there in the question's own language too, and are not in it.
-
-        A few keywords tell no language: in ASCII they are taken for the commonest one's.
-        """
-        language = self.language
-        if language is None and self.query.text.isascii():
-            language = self.columns.language
-        return self.columns.translations.into_others(language or "")
-
 
 # ---- lacking: Which words of a question does the corpus lack, and do they decide that nothing answers it?
 
@@ -142,6 +91,7 @@ MOST_DECIDING = 32
 _FEW_NOTES = 20_000
 """Bytes of a corpus that is too small to recognise its language."""
 _MOST_MISSING = 16
+_LEAST_PART = 3  # characters
 _IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 """Chinese and Japanese: two characters side by side are indexed as one term, across the borders of words too."""
 _ANYWHERE = 4  # the power that sets a name apart from a common word
@@ -155,10 +105,17 @@ class Missing(NamedTuple):
 
 
 def missing_words(cues: QuestionCues, forms: Sequence[WordForms], repairs: Sequence[Correction]) -> tuple[Missing, ...]:
-    """The words that say something and stand nowhere, neither in text nor in names, in no form and not repaired."""
+    """The words that say something and stand nowhere, neither in text nor in names, in no form and not repaired.
+
+    A longer word is not missing where its parts of three characters or more stand somewhere: `FY2019`, `task_eager`.
+    """
     columns = cues.columns
     present = {form.words[0] for form in forms if form.forms}
-    present |= {form for repair in repairs for form in repair.word.split()} | set(cues.glued_names)
+    present |= {form for repair in repairs for form in repair.word.split()}
+    for word in cues.wholes:
+        parts = [each.term for each in cues.query.terms if each.is_part and word.start <= each.start < word.end]
+        telling = [part for part in parts if len(part) >= _LEAST_PART]
+        present |= {word.term} if telling and all(map(columns.occurs, telling)) else set()
     rare = idf(1, max(len(columns), 1))
     return tuple(
         Missing(term, rare * tells(term))
@@ -168,7 +125,6 @@ def missing_words(cues: QuestionCues, forms: Sequence[WordForms], repairs: Seque
         and not _IDEOGRAPH.search(term.decode("utf-8", "replace"))
         and not is_stop_word(term, ("en",))
         and not cues.is_little(term)
-        and term not in cues.only_asking
         and not columns.is_titled(term)
     )
 
@@ -185,7 +141,7 @@ def named_as_missing(cues: QuestionCues, forms: Sequence[WordForms], missing: Se
     for word_forms in forms:
         word, forms_of_word = word_forms.words[0], word_forms.forms
         plain = word.replace(b"_", b"")
-        says = is_english and not is_stop_word(word, languages) and word not in cues.only_asking
+        says = is_english and not is_stop_word(word, languages)
         is_split = all(form.how == "split" and b"".join(form.terms) != plain for form in forms_of_word)
         is_derived = all(form.how == "inflection" and not is_inflection(word, form.terms[0]) for form in forms_of_word)
         if forms_of_word and (is_split or (says and is_derived)):

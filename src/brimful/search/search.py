@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as new
 from itertools import compress
@@ -14,15 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.documents.documents import Hit
-from brimful.index.segments import Numbers
-from brimful.search.columns import NO_WORD, CorpusColumns, following, literal
+from brimful.search.columns import CorpusColumns, following, literal
 from brimful.search.field import MILLION, THOUSAND, ScoredUnits, TermHits, fused, in_order, relevance, reordered
 from brimful.search.late import READ_UNITS, LateEncoder, ReadReport, read_again, read_late
-from brimful.search.mentions import DateAsked, dates_in, options_in
-from brimful.search.priors import SOURCE, TRANSLATION
 from brimful.search.query import Query, narrowed, parse_query, rarest
 from brimful.search.reading import (
-    MOST_DECIDING,
     Missing,
     QuestionCues,
     lacking,
@@ -30,21 +25,13 @@ from brimful.search.reading import (
     named_as_missing,
     wording,
 )
-from brimful.search.signals import idf, repeats
+from brimful.search.signals import repeats
 from brimful.search.spelling import Correction, corrections
-from brimful.search.terms import (
-    ASKED_WEIGHTS,
-    Form,
-    WordForms,
-    forms_of,
-    is_stop_word,
-    joined_forms,
-    longest_run,
-)
+from brimful.search.terms import Form, WordForms, forms_of, is_stop_word, joined_forms
 from brimful.search.translation import translated
 from brimful.settings import FieldSettings, Filters
 from brimful.store.rows import NO_TIME
-from brimful.text.terms import matches_in, query_terms
+from brimful.text.terms import matches_in
 
 if TYPE_CHECKING:
     from brimful.neural.embedders import Reranker
@@ -62,14 +49,15 @@ def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tu
     ranks = np.empty(len(times), np.int64)
     ranks[np.lexsort((np.arange(len(times)), -times, times == NO_TIME))] = np.arange(len(times))
     blocks = np.flatnonzero(allowed[columns.block_rows]) if len(columns) else np.zeros(0, np.int64)
-    blocks = _in_turn(blocks, columns.block_rows[blocks], columns.block_offsets[blocks], ranks, limit)
-    blocks.sort()
-    units = columns.between(columns.block_firsts[blocks], columns.block_lasts(blocks), reach=0)
-    units = _in_turn(units, columns.rows[units], columns.offsets[units], ranks, limit)
-    rows, starts, sizes = columns.rows[units].tolist(), columns.offsets[units].tolist(), columns.sizes[units].tolist()
+    blocks = np.sort(_in_turn(blocks, columns.block_rows[blocks], columns.block_offsets[blocks], ranks, limit))
+    edges = np.append(columns.block_firsts, len(columns))
+    units = columns.grid.between(edges[blocks], edges[blocks + 1] - 1, reach=0)
+    placed = columns.placed(units)
+    placed = columns.placed(_in_turn(units, placed.rows, placed.offsets, ranks, limit))
+    places = zip(placed.rows.tolist(), placed.offsets.tolist(), placed.sizes.tolist(), strict=True)
     return tuple(
         Hit(paths[row], start, start + size, 1 / place, time=None if times[row] == NO_TIME else int(times[row]))
-        for place, (row, start, size) in enumerate(zip(rows, starts, sizes, strict=True), 1)
+        for place, (row, start, size) in enumerate(places, 1)
     )
 
 
@@ -103,10 +91,6 @@ _AGAIN = 3
 """A unit that repeats better ones keeps a third of its score."""
 _OF_FURTHER = np.array([1_000, 667, 444, 296])
 """Thousandths that a unit of a source file counts after none, one, two, or more units of that file."""
-_LEAST_PART = 3
-"""Characters of a part of a word that has a meaning alone."""
-_LETTERS_AND_DIGITS = re.compile(rb"(?=.*[0-9])(?=.*[a-z])[a-z0-9]+")
-_RUN = re.compile(rb"[a-z]+|[0-9]+")
 _LEAST_BLOCKS = 400
 _RECENT = 500  # thousandths
 
@@ -135,8 +119,6 @@ class Found:
     lacks_name: bool = False  # one of them is a name, which no other words say
     covered: float = 1.0  # how much of what the question says stands together at the best place
     read: ReadReport | None = None  # the report of the models; None without one
-    translations: frozenset[str] = frozenset()  # documents that counted less: they are there in its own language too
-    sources_less: bool = False  # sources counted less than what explains them: the question asks how
     relevant: int = 0  # how many of the hits are relevant; later ones only fill (ruling 19)
 
     @property
@@ -206,7 +188,6 @@ def parse_question(
     allowed = _allowed(columns, within or query)
     if allowed is not None and not query.terms and query.has_filters:
         return ParsedQuestion(QuestionCues(columns, query), settings, allowed)
-    query = _in_parts(columns, query)
     cues, forms = QuestionCues(columns, query), _forms(columns, query)
     foreign, as_read = translated(cues, forms, late.table) if late is not None and repair else ((), "")
     strangers = {each.words for each in foreign}
@@ -214,8 +195,7 @@ def parse_question(
     repairs: tuple[Correction, ...] = ()
     if repair and not foreign:
         repairs = corrections(query, columns, lambda: columns.spellings, languages=columns.languages, forms=forms)
-    dates = dates_in(query.text, languages=columns.languages)
-    term_hits = [*_term_hits(cues, forms, repairs, settings), *_dated(columns, dates)]
+    term_hits = _term_hits(cues, forms, repairs, settings)
     missing = missing_words(cues, forms, repairs)
     as_read = as_read or wording(query, repairs)
     return ParsedQuestion(
@@ -257,8 +237,6 @@ def best_of(parsed: ParsedQuestion, *, limit: int) -> Found:
         lacks_name=bool(missing) and not cues.names.isdisjoint(each.word for each in missing),
         covered=scored.covered / MILLION,
         read=read,
-        translations=cues.translations[1] if parsed.settings.priors else frozenset(),
-        sources_less=parsed.settings.priors and cues.asks_how,
         relevant=int(np.count_nonzero(scored.scores[: min(limit, _MOST_RELEVANT)] * _END_SHARE >= scored.scores[:1])),
     )
 
@@ -267,7 +245,15 @@ def _weighed(parsed: ParsedQuestion, blocks: int) -> tuple[ScoredUnits, ReadRepo
     """The scored units of `blocks` blocks, and the report of the models; kept for the next call."""
     if blocks not in parsed.scored:
         columns, late, report = parsed.cues.columns, parsed.late, None
-        scored = _by_words(parsed, parsed.settings, blocks, _favour(parsed.cues, parsed.recent_days, parsed.settings))
+        scored = relevance(
+            columns,
+            parsed.term_hits,
+            settings=parsed.settings,
+            blocks=blocks,
+            allowed=parsed.allowed,
+            favour=_favour(parsed.cues, parsed.recent_days, parsed.settings),
+            lacking=sum(absent.worth for absent in parsed.missing),
+        )
         if len(scored.units):
             likeness = None
             if late is not None:
@@ -284,22 +270,6 @@ def _weighed(parsed: ParsedQuestion, blocks: int) -> tuple[ScoredUnits, ReadRepo
             scored = _files_first(columns, _said_once(columns, scored))
         parsed.scored[blocks] = scored, report
     return parsed.scored[blocks]
-
-
-def _by_words(parsed: ParsedQuestion, settings: FieldSettings, blocks: int, favour: Numbers | None) -> ScoredUnits:
-    """The units of `blocks` blocks scored by words; definitions count thrice if the question asks for one."""
-    cues = parsed.cues
-    if cues.where:
-        settings = replace(settings, definition=3 * settings.definition)
-    return relevance(
-        cues.columns,
-        parsed.term_hits,
-        settings=settings,
-        blocks=blocks,
-        allowed=parsed.allowed,
-        favour=favour,
-        lacking=sum(absent.worth for absent in parsed.missing),
-    )
 
 
 def with_matches(columns: CorpusColumns, results: Found) -> Found:
@@ -321,32 +291,13 @@ def with_matches(columns: CorpusColumns, results: Found) -> Found:
     return replace(results, hits=tuple(placed(hit) for hit in results.hits))
 
 
-def _in_parts(columns: CorpusColumns, query: Query) -> Query:
-    """The question with letters and digits apart where the corpus never writes them as one: `FY2018`, `2018`.
-
-    Only where the longer parts occur and none is a single character: `E1234` does not mean `1234`.
-    """
-    written: dict[bytes, bool] = {}  # the words that change, and whether each is a part from now on
-    for word in query.terms:
-        if word.is_part or not _LETTERS_AND_DIGITS.fullmatch(word.term) or columns.occurs(word.term):
-            continue
-        runs = _RUN.findall(word.term)
-        telling = [run for run in runs if len(run) >= _LEAST_PART]
-        if telling and all(len(run) > 1 for run in runs) and all(map(columns.occurs, telling)):
-            written |= {word.term: True, **dict.fromkeys(telling, False)}
-    if not written:
-        return query
-    terms = (replace(term, is_part=written.get(term.term, term.is_part)) for term in query.terms)
-    return replace(query, terms=tuple(terms))
-
-
 def _forms(columns: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
     """The forms of each word.
 
     Two neighbours that the corpus also writes as one word (`data base`, `database`) both have it as a form.
     """
-    joined: dict[bytes, list[Form]] = _side_by_side(columns, query)
-    for pair in joined_forms(query, columns, weights=ASKED_WEIGHTS):
+    joined: dict[bytes, list[Form]] = {}
+    for pair in joined_forms(query, columns.occurs):
         if not any(is_stop_word(word, columns.languages) for word in pair.words):
             for word in pair.words:
                 joined.setdefault(word, []).extend(pair.forms)
@@ -356,41 +307,6 @@ def _forms(columns: CorpusColumns, query: Query) -> tuple[WordForms, ...]:
     )
 
 
-def _side_by_side(columns: CorpusColumns, query: Query) -> dict[bytes, list[Form]]:
-    """Names that no document writes as the question does, as the parts of them that stand side by side somewhere.
-
-    `CELERY_TASK_ALWAYS_EAGER` finds `task_always_eager`, which finds it, and `taskAlwaysEager`. Two of the parts
-    say something: `is_in_list` is not what `is in` is.
-    """
-
-    def stands(run: tuple[bytes, ...]) -> bool:
-        telling = {part for part in run if len(part) >= _LEAST_PART and not is_stop_word(part, (*languages, "en"))}
-        return len(telling) > 1 and all(map(columns.census, run)) and any(map(len, following(columns, run)))
-
-    content, languages = query.text.encode("utf-8", "replace"), columns.languages
-    split: dict[bytes, list[Form]] = {}
-    for word in query.terms if len(query.sequence) <= MOST_DECIDING else ():
-        if word.is_part or columns.occurs(word.term):
-            continue
-        pieces = query_terms(content[word.start : word.end].decode("utf-8", "replace"))
-        begins = [piece.start for piece in pieces[1:]]
-        parts = [piece.term for piece, after in zip(pieces, (*begins, inf), strict=True) if after >= piece.end]
-        if run := longest_run(parts, stands):
-            split[word.term] = [Form(run, "split", ASKED_WEIGHTS.split)]
-    return split
-
-
-def _dated(columns: CorpusColumns, dates: Sequence[DateAsked]) -> list[TermHits]:
-    """The dates that a question names, each in all its spellings."""
-    hits = []
-    for date in dates:
-        forms = [Form(terms, "exact", THOUSAND) for terms in date.spellings if all(map(columns.census, terms))]
-        singles = tuple(terms[0] for terms in date.spellings if len(terms) == 1)
-        if forms or any(map(columns.is_titled, singles)):
-            hits.append(TermHits(date.name, 1.0, columns.places_of(tuple(forms)), singles))
-    return hits
-
-
 def _favour(cues: QuestionCues, recent_days: int | None, settings: FieldSettings) -> NDArray[np.int64] | None:
     """How many thousandths each document counts: by the kind of its file, and by how recent it is."""
     columns = cues.columns
@@ -398,11 +314,6 @@ def _favour(cues: QuestionCues, recent_days: int | None, settings: FieldSettings
     if not settings.priors:
         return favour
     kinds = columns.file_kinds.counted(term.term for term in cues.query.terms)
-    if cues.asks_how:
-        kinds[columns.sources] = kinds[columns.sources] * SOURCE.thousandths // THOUSAND
-    translated_rows, _ = cues.translations
-    if len(translated_rows):
-        kinds[translated_rows] = kinds[translated_rows] * TRANSLATION.thousandths // THOUSAND
     return kinds if favour is None else kinds * favour // THOUSAND
 
 
@@ -432,73 +343,33 @@ def _term_hits(
     """Every word of the question with all its places, each place once."""
     columns, query = cues.columns, cues.query
     parts = {term.term for term in query.terms if term.is_part}
-    runs = {run for term in query.terms for run in _RUN.findall(term.term) if run != term.term}
-    scraps = {run for run in runs if len(run) < _LEAST_PART}
     repeated = {term.term: term.count for term in query.terms}
     repaired: dict[bytes, list[Form]] = {}
     for repair in repairs:
         repaired.setdefault(repair.word, []).append(Form((repair.term,), "exact", repair.weight))
-    glued, written, where = cues.glued_names, cues.written_as_names, cues.where
     term_hits: list[TermHits] = []
     form_sets: set[frozenset[tuple[bytes, ...]]] = set()
     for word in forms:
         term = b" ".join(word.words)
         word_forms = [*word.forms, *repaired.pop(term, [])]
         key = frozenset(form.terms for form in word_forms) or frozenset(((term,),))
-        if key in form_sets or not (word_forms or term in glued or columns.is_titled(term)):
+        if key in form_sets or not (word_forms or columns.is_titled(term)):
             continue  # another form of a word that is sought already, or a word that is nowhere
         form_sets.add(key)
-        is_asking = cues.is_little(term) or term == where
+        is_asking, times = cues.is_little(term), repeated.get(term, 1)
         weight = settings.asking if is_asking else 1.0
-        if term in parts:
-            weight *= settings.part
-        if term in scraps:  # two letters of a longer word mean something else elsewhere
-            weight = min(weight, settings.asking)
-        times = repeated.get(term, 1)
         weight *= times * (settings.repeated + 1) / (times + settings.repeated)
         names = tuple(form.terms[0] for form in word_forms if len(form.terms) == 1) or (term,)
-        names = (*names, *glued.get(term, ()))
-        minor = term in parts or is_asking
-        term_hits.append(
-            TermHits(term, weight, columns.places_of(tuple(word_forms)), names, minor, term in written or bool(where))
-        )
+        is_minor = term in parts or is_asking
+        term_hits.append(TermHits(term, weight, columns.places_of(tuple(word_forms)), names, is_minor))
     for term, word_forms in repaired.items():  # two words that are one
         names = tuple(form.terms[0] for form in word_forms)
         term_hits.append(TermHits(term, 1.0, columns.places_of(tuple(word_forms)), names))
-    return [
-        *_bounded(cues, term_hits, settings),
-        *(
-            TermHits(b" ".join(terms), settings.phrase, ((THOUSAND, literal(columns, terms)),), is_literal=True)
-            for terms in query.phrases
-        ),
-        *(
-            TermHits(b" ".join(terms), 1.0, ((THOUSAND, literal(columns, terms)),))
-            for terms in query.quoted
-            if len(terms) > 1
-        ),
-        *_options(columns, query),
-    ]
-
-
-def _options(columns: CorpusColumns, query: Query) -> Iterator[TermHits]:
-    """Options of the question (`--no-deps`) that stand somewhere word for word: each is one more word of it."""
-    for option in options_in(query.text):
-        terms = tuple(term.term for term in query_terms(option) if not term.is_part)
-        if len(terms) > 1 and terms not in (*query.quoted, *query.phrases):
-            hits = TermHits(b" ".join(terms), 1.0, ((THOUSAND, following(columns, terms, gap=NO_WORD)),), is_name=True)
-            if hits.occurrences:
-                yield hits
-
-
-def _bounded(cues: QuestionCues, term_hits: Sequence[TermHits], settings: FieldSettings) -> list[TermHits]:
-    """A word that only asks counts no more than its share of the rarest that says something, however rare it is."""
-    worth = [idf(hits.occurrences, len(cues.columns)) for hits in term_hits]
-    asks = [cues.is_little(hits.word) for hits in term_hits]
-    limit = settings.asking * max((value for value, only in zip(worth, asks, strict=True) if not only), default=inf)
-    return [
-        replace(hits, weight=min(hits.weight, limit / value)) if only else hits
-        for hits, value, only in zip(term_hits, worth, asks, strict=True)
-    ]
+    phrases = [(terms, True) for terms in query.phrases] + [(terms, False) for terms in query.quoted if len(terms) > 1]
+    for terms, is_literal in phrases:
+        places = ((THOUSAND, literal(columns, terms)),)
+        term_hits.append(TermHits(b" ".join(terms), 1.0, places, is_literal=is_literal))
+    return term_hits
 
 
 def _allowed(columns: CorpusColumns, query: Query) -> NDArray[np.bool_] | None:
@@ -582,8 +453,8 @@ def _hits(columns: CorpusColumns, scored: ScoredUnits, words: Sequence[str], lim
     units = scored.units[:limit]
     placed = columns.placed(units)
     worth = ((column[:limit] / MILLION).tolist() for column in (scored.scores, scored.lexical, scored.semantic))
-    times = columns.documents.times[placed[0]].tolist()
-    places = (column.tolist() for column in placed)
+    times = columns.documents.times[placed.rows].tolist()
+    places = (column.tolist() for column in (placed.rows, placed.offsets, placed.sizes))
     return tuple(
         Hit(
             columns.documents.paths[row],

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import Places, places_of
-from brimful.native.runs import SpelledWords, sign_words
-from brimful.native.terms import ROOM, join_strings, letter_lines
 from brimful.search.query import Query
 from brimful.search.terms import KNOWN, WordForms, Words, forms_of, is_known, place_of
 
@@ -78,7 +75,8 @@ def trigrams_of(text: str) -> set[bytes]:
             padded = f"  {word} ".encode()
             trigrams.update(padded[start : start + 3] for start in range(len(padded) - 2))
         else:
-            trigrams.update(map(_packed, _trigrams(word)))
+            marked = f"  {word} "
+            trigrams.update(_packed(marked[start : start + 3]) for start in range(len(marked) - 2))
     return trigrams
 
 
@@ -118,21 +116,12 @@ def _checksum_table() -> tuple[int, ...]:
 
 
 # ---- spellings: Which known words are a few edits away from this one?
-#
-# Every word of letters has a signature of 64 bits, one for each of its trigrams by a hash. Of two words that are
-# alike enough in pg_trgm's sense, the signature of one covers enough trigrams of the other; a pass of bit counts over
-# words of about equal length leaves few, and only these are compared letter by letter. The signature saves time
-# and decides nothing: what it lets pass is checked, and what it stops could not have passed (but for words beyond
-# ASCII whose trigrams collide in pg_trgm's checksum).
 
 _SHORTEST: Final = 3
 _LONGEST: Final = 24
-_LEAST_SIMILARITY: Final = 0.3
+_LEAST_SIMILARITY: Final = np.float32(0.3)
 """pg_trgm's own threshold (ruling 12)."""
-_SHARE = (3, 10)  # `_LEAST_SIMILARITY` as a fraction
-_FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, so that no bit is lost
-_FIRST, _SECOND, _THIRD = (int(factor) for factor in _FACTORS)
-_BLANK, _NEWLINE, _LAST_ASCII = 0x20, 0x0A, 0x7F
+_FAR = 100  # edits
 
 
 class _Spelling(NamedTuple):
@@ -152,138 +141,66 @@ class Spellings:
     """
 
     def __init__(self, names: Iterable[bytes] | bytes) -> None:
-        """Take words, or one text with a word on each line."""
-        words = _Words.among(names if isinstance(names, bytes) else b"\n".join(sorted(names)))
-        plain = _plain(words)
-        groups = [_group(words, plain, size) for size in range(_LONGEST + 1)]
-        firsts = np.cumsum(
-            [0, *(len(group.signatures) for group in groups)], dtype=np.int64
-        )  # the first word of each length
-        lengths = np.concatenate([np.zeros(1, np.int32), *(group.lengths for group in groups)])
-        offsets = np.cumsum(lengths, dtype=np.int32)
-        signatures = np.concatenate([group.signatures for group in groups])
-        in_ascii = np.array([group.plain for group in groups], np.int64)
-        self._letters = b"".join([group.letters for group in groups])
-        self._size = len(signatures)
-        self._words = SpelledWords(self._letters, offsets, signatures, firsts=firsts.tolist(), plain=in_ascii.tolist())
-
-    def __len__(self) -> int:
-        return self._size
-
-    def lacks(self, term: bytes) -> bool:
-        """Whether a term is a word of 3 to 24 plain letters, and none of these.
-
-        >>> spellings = Spellings([b"tea", b"teapot"])
-        >>> [spellings.lacks(term) for term in (b"teas", b"tea", b"te", b"tea2")]
-        [True, False, False, False]
-        """
-        return _SHORTEST <= len(term) <= _LONGEST and term.isalpha() and not self._words.contains(term)
+        """Take words, or one text with a word on each line; either way sorted."""
+        self._lines = b"\n%b\n" % (names if isinstance(names, bytes) else b"\n".join(names)).strip(b"\n")
 
     def near(self, word: str, *, edits: int) -> list[_Spelling]:
         """The similar words at most `edits` edits away, the most similar first, then fewest edits, then by name.
 
-        The word itself is not among them.
+        A word with another first letter is one letter away. The word itself is not among them.
         """
-        if not _SHORTEST - edits <= len(word) <= _LONGEST + edits:
-            return []
-        trigrams = _trigrams(word)
-        masks: list[int] = [0]
-        for bit in map(_trigram_bit, trigrams):
-            row = next((row for row, mask in enumerate(masks) if not mask >> bit & 1), len(masks))
-            masks += [0] if row == len(masks) else []
-            masks[row] |= 1 << bit
-        near = self._words.alike(word, masks, trigrams=len(trigrams), share=_SHARE, edits=edits)
-        spelled = [(self._letters[start:end], distance) for start, end, distance in near if distance]
-        spellings = [_Spelling(term, similarity(word, term.decode()), distance) for term, distance in spelled]
-        alike = [spelling for spelling in spellings if np.float32(spelling.similarity) >= np.float32(_LEAST_SIMILARITY)]
+        known = np.array([*self._beginning(word[:1]), *self._other_beginning(word)])
+        sizes = np.char.str_len(known) if len(known) else np.zeros(0, np.int64)
+        spelled = []
+        for size in range(max(_SHORTEST, len(word) - edits), min(_LONGEST, len(word) + edits) + 1):
+            names = known[sizes == size].astype(f"<U{size}")
+            distances = _edits_to(word, names.view("<u4").reshape(len(names), size), most=edits)
+            for place in np.flatnonzero((distances > 0) & (distances <= edits)).tolist():
+                name = str(names[place])
+                if name.isalpha():
+                    spelled.append(_Spelling(name.encode(), similarity(word, name), int(distances[place])))
+        alike = [spelling for spelling in spelled if np.float32(spelling.similarity) >= _LEAST_SIMILARITY]
         return sorted(alike, key=lambda spelling: (-spelling.similarity, spelling.distance, spelling.term))
 
+    def _beginning(self, prefix: str) -> list[str]:
+        """The words with a prefix."""
+        mark = b"\n" + prefix.encode()
+        last = self._lines.rfind(mark)
+        if last < 0:
+            return []
+        text = self._lines[self._lines.index(mark) + 1 : self._lines.index(b"\n", last + 1)]
+        return text.decode("utf-8", "replace").split("\n")
 
-class _Words(NamedTuple):
-    """Words as lines of one text."""
-
-    text: bytes
-    starts: Places  # of those in ASCII
-    sizes: Places  # in letters
-    beyond_ascii: list[bytes]  # words with other letters
-    other_sizes: NDArray[np.int64]  # in letters; 0 for what is no word
-
-    @classmethod
-    def among(cls, lines: bytes) -> _Words:
-        """The words among some lines."""
-        text = letter_lines(lines, least=_SHORTEST)
-        codes = np.frombuffer(text, np.uint8)
-        ends = places_of(np.flatnonzero(codes == _NEWLINE))
-        starts = np.concatenate((ends[:0], np.zeros(1, np.int32), ends[:-1] + 1))[: len(ends)]
-        plain = ~np.logical_or.reduceat(codes > _LAST_ASCII, starts) if len(starts) else np.ones(0, np.bool_)
-        lengths = ends - starts
-        edges = (starts[~plain], lengths[~plain])
-        lines = join_strings(text + ROOM, *edges, sign=b"\n")[0][:-1]
-        beyond_ascii = lines.split(b"\n") if lines else []
-        read = lines.decode("utf-8", "replace").split("\n") if lines else []
-        sizes, are_words = np.fromiter(map(len, read), np.int64), np.fromiter(map(str.isalpha, read), np.bool_)
-        return cls(text, starts[plain], lengths[plain], beyond_ascii, sizes * are_words)
+    def _other_beginning(self, word: str) -> Iterator[str]:
+        """The words that are this one with another first letter, or with one more or less."""
+        ending, place = word[1:].encode() + b"\n", -1
+        while (place := self._lines.find(ending, place + 1)) >= 0:
+            name = self._lines[self._lines.rindex(b"\n", 0, place + 1) + 1 : place + len(ending) - 1].decode()
+            if name[:1] != word[:1] and name in (word[1:], name[:1] + word[1:], name[:1] + word):
+                yield name
 
 
-class _Group(NamedTuple):
-    """The words of one length in letters."""
+def _edits_to(word: str, names: NDArray[np.uint32], *, most: int) -> NDArray[np.uint8]:
+    """The edits from a word to each of some names of one length, given as rows of code points; many where above `most`.
 
-    letters: bytes
-    lengths: NDArray[np.int32]  # of each, in bytes
-    signatures: NDArray[np.uint64]
-    plain: int  # how many are in ASCII
-
-
-class _Plain(NamedTuple):
-    """The words in ASCII sorted by length, and the first of each length."""
-
-    letters: bytes
-    signatures: NDArray[np.uint64]
-    firsts: list[int]
-
-
-def _plain(words: _Words) -> _Plain:
-    sizes = np.minimum(words.sizes, _LONGEST + 1).astype(np.uint8)
-    counts = np.bincount(sizes, minlength=_LONGEST + 2)
-    counts[:_SHORTEST] = counts[_LONGEST + 1] = 0
-    rows = places_of(np.argsort(sizes, kind="stable"))[int((sizes < _SHORTEST).sum()) :][: int(counts.sum())]
-    letters, signatures = sign_words(words.text, words.starts[rows], words.sizes[rows], factors=_FACTORS)
-    return _Plain(letters, signatures, np.cumsum([0, *counts[:-1].tolist()]).tolist())
-
-
-def _group(words: _Words, plain: _Plain, size: int) -> _Group:
-    """The words of `size` letters, ASCII words first; none for less than three."""
-    first, last = plain.firsts[size : size + 2]
-    begin = sum(length * (high - low) for length, (low, high) in enumerate(pairwise(plain.firsts[: size + 1])))
-    chosen = np.flatnonzero(words.other_sizes == size).tolist() if size >= _SHORTEST else ()
-    names = [words.beyond_ascii[row] for row in chosen]
-    letters = b"".join(names)
-    points = np.frombuffer(letters.decode().encode("utf-32-le"), "<u4").reshape(len(names), size)
-    lengths = np.concatenate((np.full(last - first, size), np.array([*map(len, names)], np.int64)))
-    marks = np.concatenate((plain.signatures[first:last], _signatures(points)))
-    ascii_letters = plain.letters[begin : begin + size * (last - first)]
-    return _Group(ascii_letters + letters, lengths.astype(np.int32), marks, last - first)
-
-
-def _signatures(points: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """The trigram bits of words of one length, given as a row of code points each."""
-    rows, size = points.shape
-    padded = np.full((rows, size + 3), _BLANK, np.uint32)
-    padded[:, 2:-1] = points
-    mixed = padded[:, :-2] * _FACTORS[0] + padded[:, 1:-1] * _FACTORS[1] + padded[:, 2:] * _FACTORS[2]
-    bits = np.uint64(1) << (mixed >> np.uint32(26)).astype(np.uint64)
-    signatures: NDArray[np.uint64] = np.bitwise_or.reduce(bits, axis=1)
-    return signatures
-
-
-def _trigrams(word: str) -> set[str]:
-    padded = f"  {word} "
-    return {padded[start : start + 3] for start in range(len(padded) - 2)}
-
-
-def _trigram_bit(trigram: str) -> int:
-    first, second, third = map(ord, trigram)
-    return ((first * _FIRST + second * _SECOND + third * _THIRD) & 0xFFFFFFFF) >> 26
+    >>> _edits_to("tae", np.array([[*map(ord, "tea")], [*map(ord, "toe")], [*map(ord, "pot")]], np.uint32), most=2)
+    array([1, 1, 3], dtype=uint8)
+    """
+    letters, size = [*map(ord, word)], names.shape[1]
+    columns = np.full((3, size + 1, len(names)), _FAR, np.uint8)  # the last three rows of the table of edits
+    columns[0] = np.arange(size + 1, dtype=np.uint8)[:, None]
+    for row, letter in enumerate(letters, start=1):
+        now, last, second = columns[row % 3], columns[(row - 1) % 3], columns[(row - 2) % 3]
+        now[:] = _FAR
+        now[0] = row
+        for at in range(max(1, row - most), min(size, row + most) + 1):
+            is_equal = names[:, at - 1] == letter
+            now[at] = np.minimum(np.minimum(last[at], now[at - 1]) + 1, last[at - 1] + ~is_equal)
+            if row > 1 and at > 1:
+                is_swap = (names[:, at - 2] == letter) & (names[:, at - 1] == letters[row - 2])
+                now[at] = np.minimum(now[at], np.where(is_swap, second[at - 2] + 1, _FAR))
+    edits: NDArray[np.uint8] = columns[len(letters) % 3][size]
+    return edits
 
 
 # ---- repair: Which word was meant by one that the corpus does not have?
@@ -438,7 +355,7 @@ def _candidates(text: str, spellings: Spellings, words: Words) -> Iterable[tuple
         for position in range(len(text) - 1)
     } - {text}
     for name in sorted(swapped):
-        if not spellings.lacks(name.encode()) and words.census(name.encode()):
+        if words.census(name.encode()):
             yield _Spelling(name.encode(), similarity(text, name), 1), "swap"
     edits = _LONG_EDITS if len(text) >= _LONG else 1
     near = (spelling for spelling in spellings.near(text, edits=edits) if spelling.term.decode() not in swapped)

@@ -13,7 +13,6 @@ from itertools import chain, takewhile
 from math import log
 from typing import Final, Literal, Protocol
 
-from brimful.errors import SettingError
 from brimful.search.query import AskedTerm, Query
 from brimful.text.bpe import lowest_token
 from brimful.text.stems import NO_LANGUAGE, STOP_WORDS, stems_by_language
@@ -34,9 +33,6 @@ class Words(Protocol):
 
     def near_names(self, prefix: bytes, letters: int, *, longer: int) -> Collection[bytes]:
         """Terms with this prefix, in any order; at least all words of `letters` letters, give or take `longer`."""
-
-    def endings(self, suffix: bytes) -> list[bytes]:
-        """All words with this suffix, in a fixed order."""
 
     def census(self, term: bytes) -> int:
         """How often a term occurs."""
@@ -62,10 +58,6 @@ class CountedWords:
     def near_names(self, prefix: bytes, letters: int, *, longer: int) -> Collection[bytes]:  # noqa: ARG002
         """All terms with this prefix."""
         return self.names(prefix)
-
-    def endings(self, suffix: bytes) -> list[bytes]:
-        """All terms that end so."""
-        return [name for name in self._names if name.endswith(suffix)]
 
     def census(self, term: bytes) -> int:
         """How often a term occurs."""
@@ -200,74 +192,33 @@ def _languages_of_stops() -> dict[bytes, list[str]]:
     return languages
 
 
-_MEASURES: Final = {
-    b"how": frozenset(b"long many much often far big large fast old soon deep high wide tall heavy".split()),
-    b"wie": frozenset("lange viel viele oft weit gro\u00df hoch alt schnell bald schwer".encode().split()),
-}
-_ASKS: Final = frozenset(
-    """
-    happen happens happened happening mean means meant explain explains describe tell works working possible way ways
-    best difference differ differs differently compare compared recommended correct correctly properly actually exactly
-    really anyone somebody someone help please want wants wanted need needed try tried trying know understand supposed
-    able cause causes caused reason purpose
-    passiert passieren bedeutet bedeuten heißt erklären erkläre zeigen funktioniert funktionieren möglich
-    unterschied bitte richtig eigentlich genau grund ursache
-    signifie fonctionne marche différence expliquer arrive passe raison
-    significa funciona posible diferencia explicar pasa ocurre sucede razón funziona possibile differenza spiegare
-    succede motivo possível diferença acontece betekent werkt mogelijk verschil gebeurt reden
-    значит работает возможно разница происходит причина
-    """.encode().split()
-)
-"""Words with which people ask, and which no text has to have in order to answer."""
-
-
-def only_asks(previous: bytes, term: bytes) -> bool:
-    """Whether a word only asks, alone or after the previous word; a document need not have it.
-
-    >>> only_asks(b"how", b"long"), only_asks(b"a", b"long"), only_asks(b"what", b"happens"), only_asks(b"how", b"tea")
-    (True, False, True, False)
-    """
-    return term in _ASKS or term in _MEASURES.get(previous, ())
-
-
 # ---- forms: Which words of the corpus may answer a word of the question?
 #
-# Itself, words of one stem, words with the prefix if a star follows, its letters written apart or
-# together (`data base`, `database`), and where the corpus has none of these the compounds that it is a part of. Nothing
-# here guesses at spellings: that is `spelling`.
+# Itself, words of one stem, words with the prefix if a star follows, its letters written apart or together
+# (`data base`, `database`). Nothing here guesses at spellings: that is `spelling`.
 
-How = Literal["exact", "accent", "inflection", "prefix", "joined", "split", "compound", "translation"]
+How = Literal["exact", "accent", "inflection", "prefix", "joined", "split", "translation"]
 
 MOST_NAMES: Final = 200
 """How many known words are compared with one word of the question."""
 _HARDLY: Final = 3
 """A word that occurs less often is hardly known: it may be written otherwise."""
 _LEAST_LETTERS = 3
-_LEAST_PART = 5  # bytes of a word that is looked for inside of others
-_COMPOUNDING = frozenset({"de", "nl", "da", "no", "sv"})  # languages that write compounds as one word
-_LINKS = (b"", b"s", b"es", b"n", b"en", b"er", b"e")
 _POSSESSIVES = (b"'s", "\u2019s".encode(), b"'")
 _LONGER_BY = 8  # characters; no inflection adds more
 _LONGEST_SPLIT = 32
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class FormWeights:
-    """The weights of forms, in thousandths of the word itself."""
-
-    exact: int = 1000
-    accent: int = 950
-    inflection: int = 700
-    prefix: int = 600
-    joined: int = 900
-    split: int = 900
-    compound: int = 500
-
-    def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            if not 0 <= getattr(self, name) <= 1000:
-                raise SettingError(f"the weight of {name} forms is 0 to 1000, got {getattr(self, name)!r}")
+_WEIGHTS: Final[Mapping[How, int]] = {
+    "exact": 1000,
+    "accent": 950,
+    "inflection": 950,
+    "prefix": 600,
+    "joined": 900,
+    "split": 900,
+}
+"""Thousandths of what the word itself counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,14 +243,7 @@ class WordForms:
     forms: tuple[Form, ...]
 
 
-_DEFAULT_WEIGHTS: Final = FormWeights()
-ASKED_WEIGHTS: Final = FormWeights(inflection=950)
-"""The weights in search, where the choice of words decides most."""
-
-
-def forms_of(
-    asked: AskedTerm, words: Words, *, languages: Sequence[str] = (), weights: FormWeights = _DEFAULT_WEIGHTS
-) -> tuple[Form, ...]:
+def forms_of(asked: AskedTerm, words: Words, *, languages: Sequence[str] = ()) -> tuple[Form, ...]:
     """The forms of a question's word that the corpus has, the heaviest first.
 
     >>> from brimful.search.terms import CountedWords
@@ -311,83 +255,39 @@ def forms_of(
     forms: list[Form] = []
     occurrences = words.census(asked.term)
     if occurrences:
-        forms.append(Form((asked.term,), "exact", weights.exact))
+        forms.append(Form((asked.term,), "exact", _WEIGHTS["exact"]))
     if asked.is_prefix:
-        forms += _beginnings(asked.term, words, weights)
-    forms += _inflections(asked.term, words, languages, weights)
-    forms += _owners(asked.term, words, languages, weights)
+        forms += _beginnings(asked.term, words)
+    forms += _inflections(asked.term, words, languages)
+    forms += _owners(asked.term, words, languages)
     if occurrences < _HARDLY:
-        forms += _splits(asked.term, words, weights)
-    if not forms and not _COMPOUNDING.isdisjoint(languages):
-        forms += _compounds(asked.term, words, weights)
+        forms += _splits(asked.term, words)
     return _ranked(forms)
 
 
-def joined_forms(query: Query, words: Words, *, weights: FormWeights = _DEFAULT_WEIGHTS) -> tuple[WordForms, ...]:
+def joined_forms(query: Query, occurs: Callable[[bytes], object]) -> tuple[WordForms, ...]:
     """The neighbours of a question that the corpus also writes as one word: `data base`, `e-mail`, `multi-agent`.
 
     >>> from brimful.search.query import parse_query
-    >>> from brimful.search.terms import CountedWords
-    >>> joined_forms(parse_query("an e-mail now"), CountedWords({b"email": 2, b"mail": 1}))
+    >>> joined_forms(parse_query("an e-mail now"), lambda word: word == b"email")
     (WordForms(words=(b'e', b'mail'), forms=(Form(terms=(b'email',), how='joined', weight=900),)),)
     """
     return tuple(
-        WordForms(pair, (Form((b"".join(pair),), "joined", weights.joined),))
+        WordForms(pair, (Form((b"".join(pair),), "joined", _WEIGHTS["joined"]),))
         for pair in query.neighbours
-        if _is_word(b"".join(pair)) and words.census(b"".join(pair))
+        if _is_word(b"".join(pair)) and occurs(b"".join(pair))
     )
-
-
-def longest_run(parts: Sequence[bytes], occurs: Callable[[tuple[bytes, ...]], bool]) -> tuple[bytes, ...]:
-    """The most parts of a name, in its order, that stand side by side somewhere: more than half, the first of those.
-
-    >>> longest_run([b"celery", b"task", b"always", b"eager"], lambda run: b"celery" not in run)
-    (b'task', b'always', b'eager')
-    >>> longest_run([b"get", b"user", b"name", b"list"], lambda run: len(run) == 2)
-    ()
-    """
-    for size in range(len(parts), len(parts) // 2, -1) if len(parts) > 1 else ():
-        for start in range(len(parts) - size + 1):
-            if occurs(run := tuple(parts[start : start + size])):
-                return run
-    return ()
 
 
 _ENDINGS = frozenset(" s es e d ed ing y ies ied ying er ers est ly 's ’s s' s’".encode().split(b" "))
 
 
-# English words whose forms share no stem; without families that share a form with another word (saw, left, felt).
-_FORMS = (
-    "begin began begun/bind bound/break broke broken/bring brought/build built/buy bought/catch caught"
-    "/choose chose chosen/draw drew drawn/drive drove driven/eat ate eaten/fall fell fallen/feed fed/fight fought"
-    "/fly flew flown/forget forgot forgotten/freeze froze frozen/give gave given/go went gone/grow grew grown"
-    "/hide hid hidden/hold held/keep kept/know knew known/lose lost/make made/mean meant/meet met/override overrode"
-    " overridden/overwrite overwrote overwritten/pay paid/rebuild rebuilt/rewrite rewrote rewritten/ride rode ridden"
-    "/run ran/say said/see seen/seek sought/sell sold/send sent/shake shook shaken/shrink shrank shrunk/sing sang sung"
-    "/sink sank sunk/sleep slept/speak spoke spoken/spend spent/spin spun/steal stole stolen/stick stuck"
-    "/swim swam swum/take took taken/teach taught/tell told/think thought/throw threw thrown"
-    "/understand understood/wake woke woken/wear wore worn/win won/withdraw withdrew withdrawn/write wrote written"
-    "/analysis analyses/appendix appendices/axis axes/child children/crisis crises/criterion criteria/foot feet"
-    "/half halves/hypothesis hypotheses/index indices/knife knives/matrix matrices/mouse mice/person people"
-    "/thesis theses/tooth teeth/vertex vertices"
-)
-_IRREGULAR: Final = {
-    one: tuple(other for other in family if other != one)
-    for family in (line.encode().split() for line in _FORMS.split("/"))
-    for one in family
-}
-
-
 def is_inflection(first: bytes, second: bytes) -> bool:
-    """Whether two English words of one stem, or of one family, are forms of one word, not derived from each other.
+    """Whether two English words of one stem are forms of one word, not derived from each other.
 
     >>> is_inflection(b"copies", b"copy"), is_inflection(b"running", b"run"), is_inflection(b"parental", b"parents")
     (True, True, False)
-    >>> is_inflection(b"broke", b"break")
-    True
     """
-    if second in _IRREGULAR.get(first, ()):
-        return True
     shared = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
     size = sum(1 for _ in shared)
     last = first[size - 1 : size]
@@ -406,19 +306,17 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
-def _beginnings(term: bytes, words: Words, weights: FormWeights) -> Iterable[Form]:
+def _beginnings(term: bytes, words: Words) -> Iterable[Form]:
     """The shortest terms with this prefix."""
     nearest = sorted(words.names(term), key=lambda name: (len(name), name))[:MOST_NAMES]
-    return (Form((name,), "prefix", weights.prefix) for name in nearest if name != term)
+    return (Form((name,), "prefix", _WEIGHTS["prefix"]) for name in nearest if name != term)
 
 
-def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
+def _inflections(term: bytes, words: Words, languages: Sequence[str]) -> list[Form]:
     """Words of one stem in any of the languages, and words that differ in accents only."""
     text = term.decode("utf-8", "replace")
-    family = _IRREGULAR.get(term, ()) if not languages or "en" in languages else ()
-    irregular = [Form((name,), "inflection", weights.inflection) for name in family if words.census(name)]
     if len(text) < _LEAST_LETTERS or not _is_word(term):
-        return irregular
+        return []
     chosen = tuple(dict.fromkeys((NO_LANGUAGE, *languages)))
     stems = {language: stem for language, (stem,) in stems_by_language([term], chosen).items()}
     candidates = _near(text, [stem.decode("utf-8", "replace") for stem in stems.values()], words)
@@ -426,20 +324,19 @@ def _inflections(term: bytes, words: Words, languages: Sequence[str], weights: F
     inflected: dict[bytes, Form] = {}
     for language, stemmed in stems_by_language(candidates, chosen).items():  # accents come first
         how: How = "accent" if language == NO_LANGUAGE else "inflection"
-        weight = weights.accent if language == NO_LANGUAGE else weights.inflection
         for name, stem in zip(candidates, stemmed, strict=True):
             if stem == stems[language] and (how == "accent" or len(stem) >= _LEAST_LETTERS):
-                inflected.setdefault(name, Form((name,), how, weight))
-    return list({form.terms[0]: form for form in (*irregular, *inflected.values())}.values())
+                inflected.setdefault(name, Form((name,), how, _WEIGHTS[how]))
+    return list(inflected.values())
 
 
-def _owners(term: bytes, words: Words, languages: Sequence[str], weights: FormWeights) -> list[Form]:
+def _owners(term: bytes, words: Words, languages: Sequence[str]) -> list[Form]:
     """The owner in a possessive, with all forms: `Caroline` for `Caroline's`."""
     owner = next((term[: -len(end)] for end in _POSSESSIVES if term.endswith(end)), b"")
     if len(owner) < _LEAST_LETTERS or not _is_word(owner):
         return []
-    itself = [Form((owner,), "inflection", weights.inflection)] if words.census(owner) else []
-    return [*itself, *_inflections(owner, words, languages, weights)]
+    itself = [Form((owner,), "inflection", _WEIGHTS["inflection"])] if words.census(owner) else []
+    return [*itself, *_inflections(owner, words, languages)]
 
 
 def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
@@ -467,7 +364,7 @@ def _near(text: str, stems: Sequence[str], words: Words) -> list[bytes]:
     return [name for distance, name in sizes if distance <= _LONGER_BY]
 
 
-def _splits(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
+def _splits(term: bytes, words: Words) -> list[Form]:
     """A word as two known ones that follow each other; the rarer of the two decides which split is the best."""
     text = term.decode("utf-8", "replace")
     if not 2 * _LEAST_LETTERS <= len(text) <= _LONGEST_SPLIT or not _is_word(term):
@@ -477,29 +374,7 @@ def _splits(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
         first, second = text[:cut].encode(), text[cut:].encode()
         if (counted := words.census(first)) and (also := words.census(second)):
             ranked.append((-min(counted, also), (first, second)))
-    return [Form(parts, "split", weights.split) for _, parts in sorted(ranked)[:1]]
-
-
-def _compounds(term: bytes, words: Words, weights: FormWeights) -> list[Form]:
-    """Known words that are this one and another, with a linking letter or two between: `Bahnhof` in `Hauptbahnhof`."""
-    if len(term) < _LEAST_PART or not _is_word(term):
-        return []
-    begun = [name for name in words.names(term) if _is_compound(name[len(term) :], words, is_first=False)]
-    ended = [name for name in words.endings(term) if _is_compound(name[: -len(term)], words, is_first=True)]
-    nearest = sorted((name for name in {*begun, *ended} if words.census(name)), key=lambda name: (len(name), name))
-    return [Form((name,), "compound", weights.compound) for name in nearest[:MOST_NAMES]]
-
-
-def _is_compound(remainder: bytes, words: Words, *, is_first: bool) -> bool:
-    """Whether the remainder of a compound is a word of the corpus, or the prefix of several."""
-    for link in _LINKS:
-        if not (remainder.endswith(link) if is_first else remainder.startswith(link)):
-            continue
-        part = remainder[: len(remainder) - len(link)] if is_first else remainder[len(link) :]
-        is_present = words.census(part) or (is_first and len(words.names(part)) > 1)
-        if len(part) >= _LEAST_LETTERS and _is_word(part) and is_present:
-            return True
-    return False
+    return [Form(parts, "split", _WEIGHTS["split"]) for _, parts in sorted(ranked)[:1]]
 
 
 def _is_word(term: bytes) -> bool:
