@@ -43,8 +43,6 @@ int64_t find_clumps(const uint8_t *text, int64_t size, const uint8_t *flags, uin
 int64_t number_strings(const uint8_t *text, const int32_t *starts, const int32_t *lengths, int64_t count,
                        uint64_t multiplier, string_slot *table, int64_t bits, int32_t *numbers, int32_t *firsts,
                        int32_t *lengths_of);
-int64_t add_twins(const int32_t *numbers, const int32_t *origins, int64_t count, const int32_t *moved,
-                  const int32_t *twins, const uint8_t *is_twin, int32_t *made, int32_t *places);
 void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,
                  const int32_t *terms, const int32_t *inside, int32_t *cursors, int32_t *places);
 int64_t merge_names(const uint8_t *const *texts, const int64_t *sizes, int64_t count, int64_t *starts, int64_t *ends,

@@ -188,41 +188,6 @@ int64_t number_strings(const uint8_t *text, const int32_t *starts, const int32_t
     return known.count;
 }
 
-/* Occurrences of terms, the number of each by `moved`, and behind one of a term that has a twin an occurrence of that,
- * at the same place: unless one stands there already. `twins` has the twin of each (moved) term, -1 for none, and
- * `is_twin` which are one; of those a second occurrence at one place goes. Places ascend. Both columns of what is made
- * have room for twice as many; returns how many there are. */
-int64_t add_twins(const int32_t *numbers, const int32_t *origins, int64_t count, const int32_t *moved,
-                  const int32_t *twins, const uint8_t *is_twin, int32_t *made, int32_t *places)
-{
-    int64_t written = 0;
-    for (int64_t first = 0, last; first < count; first = last) {
-        for (last = first; last < count && origins[last] == origins[first]; last++)
-            ;
-        for (int64_t row = first; row < last; row++) {
-            int32_t number = moved[numbers[row]], twin = twins[number];
-            int64_t other = row;
-            if (is_twin[number])
-                for (other = first; other < row && moved[numbers[other]] != number; other++)
-                    ;
-            if (other == row) {
-                made[written] = number;
-                places[written++] = origins[row];
-            }
-            if (twin < 0)
-                continue;
-            for (other = first; other < last; other++)
-                if (moved[numbers[other]] == twin || (other < row && twins[moved[numbers[other]]] == twin))
-                    break;
-            if (other == last) {
-                made[written] = twin;
-                places[written++] = origins[row];
-            }
-        }
-    }
-    return written;
-}
-
 /* Put every place of term t at places[cursors[t]] and on, ascending; `cursors` move. Clump i has the terms
  * terms[rows[i]] to terms[rows[i + 1] - 1], each beginning inside[row] bytes behind it. */
 void place_terms(const int32_t *starts, const int32_t *numbers, int64_t count, const int32_t *rows,

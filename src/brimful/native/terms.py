@@ -178,45 +178,6 @@ def place_terms(
     return offsets, places
 
 
-def add_twins(numbers: Places, origins: Places, moved: Places, twins: Places) -> tuple[Places, Places]:
-    """Occurrences of terms, and after one that has a twin the twin, at each place once.
-
-    Terms are numbered anew by `moved`; `twins` has the twin of each new number, or -1.
-
-    >>> both = add_twins(np.array([0, 1]), np.array([3, 9]), np.array([0, 2]), np.array([1, -1, -1]))
-    >>> [column.tolist() for column in both]
-    [[0, 1, 2], [3, 3, 9]]
-    """
-    numbers, origins, moved, twins = (places_of(column) for column in (numbers, origins, moved, twins))
-    if len(numbers) != len(origins) or (np.diff(origins) < 0).any():
-        raise ValueError("every occurrence needs its place, and places ascend")
-    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(moved):
-        raise ValueError("an occurrence must be that of one of the terms")
-    if len(moved) and not 0 <= moved.min() <= moved.max() < len(twins):
-        raise ValueError("every term needs to know its twin")
-    if len(twins) and not -1 <= twins.min() <= twins.max() < len(twins):
-        raise ValueError("a twin must be one of the terms")
-    is_twin = np.zeros(len(twins), np.uint8)
-    is_twin[twins[twins >= 0]] = 1
-    terms, places = np.empty(2 * len(numbers), np.int32), np.empty(2 * len(numbers), np.int32)
-    rows = (pointer(numbers), pointer(origins), len(numbers))
-    arrays = pointers(moved, twins, is_twin, terms, places)
-    count = library().add_twins(*rows, *arrays)
-    return terms[:count], places[:count]
-
-
-def find_rows(starts: Numbers, places: Places) -> Places:
-    """The line of each of some places of a text, whose lines begin at `starts`, the first one at 0.
-
-    >>> find_rows(np.array([0, 5, 9]), np.array([0, 4, 5, 8, 70])).tolist()
-    [0, 0, 1, 1, 2]
-    """
-    starts, places = numbers_of(starts), places_of(places)
-    if len(places) and (not len(starts) or starts[0] != 0 or (np.diff(starts) < 0).any() or places.min() < 0):
-        raise ValueError("lines must ascend from 0 on, and no place is negative")
-    return places_of(starts.searchsorted(places, side="right") - 1)
-
-
 def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
     """Merge sorted lines of several texts, each once; return also the rows of each text's lines.
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers, Postings
 from brimful.native.question import ChosenUnits, WordsInUnits
-from brimful.native.terms import find_rows
 from brimful.text.terms import Names, terms_of
 
 if TYPE_CHECKING:
@@ -106,9 +105,9 @@ def postings_of_names(paths: Sequence[str], titles: Sequence[str | None]) -> Pos
     """The terms of documents' paths and titles, each with the rows that have it, once for each time."""
     lines = [f"{path} {title or ''}".replace("\n", " ") for path, title in zip(paths, titles, strict=True)]
     text = "\n".join(lines).encode("utf-8", "replace")
-    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
     terms = terms_of(text)
-    return Postings(Names.of(terms.names), terms.offsets, find_rows(np.append(0, ends), terms.starts))
+    return Postings(Names.of(terms.names), terms.offsets, ends.searchsorted(terms.starts).astype(np.int32))
 
 
 # ---- repeats: Which units say again what better ones have said?

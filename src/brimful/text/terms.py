@@ -355,9 +355,23 @@ def _with_plain_forms(named: _Named) -> _Named:
     ranks, is_known = names.find(Names.of(forms))
     together, moved = _inserted(names, ranks[~is_known], list(compress(forms, ~is_known)))
     places = dict(zip(forms, (ranks + np.cumsum(~is_known) - ~is_known).tolist(), strict=True))
-    twins = np.full(len(together), -1, np.int32)
-    twins[moved[list(plain)]] = [places[form] for form in plain.values()]
-    return _Named(together, *kernels.add_twins(named.numbers, named.origins, moved, twins))
+    twins = np.full(len(names), -1, np.int64)
+    twins[list(plain)] = [places[form] for form in plain.values()]
+    return _Named(together, *_with_twins(moved[named.numbers], named.origins, twins[named.numbers]))
+
+
+def _with_twins(numbers: Places, origins: Places, twins: NDArray[np.int64]) -> tuple[Places, Places]:
+    """Occurrences of terms in order of their places, and at the place of one with a twin the twin, once.
+
+    >>> both = _with_twins(np.array([0, 2]), np.array([3, 9]), np.array([1, -1]))
+    >>> [column.tolist() for column in both]
+    [[0, 1, 2], [3, 3, 9]]
+    """
+    has_twin, is_twin = twins >= 0, np.isin(numbers, twins)
+    places = origins.astype(np.int64) << 32
+    both = np.unique(np.concatenate(((places | numbers)[is_twin], (places | twins)[has_twin])))
+    together = np.sort(np.concatenate(((places | numbers)[~is_twin], both)), kind="stable")
+    return (together & 0xFFFFFFFF).astype(np.int32), (together >> 32).astype(np.int32)
 
 
 def _inserted(names: Names, ranks: NDArray[np.int64], fresh: Sequence[bytes]) -> tuple[Names, Places]:
