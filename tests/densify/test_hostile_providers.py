@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from brimful.densify.calls import Caller, Completion, Ledger
+from brimful.densify.calls import Caller, Completion
 from brimful.densify.densify import densify
 from brimful.densify.models import model_for
 from brimful.densify.wording import shown
@@ -160,11 +160,10 @@ def test_counts_of_any_model_are_checked():
             return Completion("Tea \udfff.", input_tokens=-7, output_tokens=-9)
 
     with ScriptedProvider() as provider:
-        ledger = Ledger()
-        caller = Caller(Odd(provider), DensifySettings(), Stop(), ledger, lambda seconds: None)
+        caller = Caller(Odd(provider), DensifySettings(), Stop(), lambda seconds: None)
         answer = caller.ask("tea " * 500, max_output_tokens=9)
     assert answer == "Tea �."
-    assert ledger.tokens_received > 0
+    assert caller.paid["tokens_received"] > 0
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_a_merge_is_halved_alone():
 def test_prompts_say_what_to_keep():
     """The prompts name what DENS keeps and the number of words, and put nothing into the text."""
     for task in ("part", "merge"):
-        text = prompt(task).render("{{text}} {{words}}", words=77)
+        text = prompt(task, "{{text}} {{words}}", words=77)
         for word in ("fact", "intent", "action", "outcome", "constraint", "error", "77 words", "{{text}} {{words}}"):
             assert word in text
         assert text.count("77") == 1

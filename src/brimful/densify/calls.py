@@ -102,25 +102,6 @@ def bound_parallel(endpoint: str, calls: int) -> None:
     _BOUNDS[endpoint] = calls
 
 
-@dataclass(slots=True)
-class Ledger:
-    """Counts what a run has paid."""
-
-    calls: int = 0
-    retries: int = 0
-    overflows: int = 0
-    remembered: int = 0
-    tokens_sent: int = 0
-    tokens_received: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def add(self, **counts: int) -> None:
-        """Add to the named counts."""
-        with self._lock:
-            for name, count in counts.items():
-                setattr(self, name, getattr(self, name) + count)
-
-
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Sends prompts to a model, again where that can help, and counts what it costs."""
@@ -128,8 +109,13 @@ class Caller:
     model: Model
     settings: DensifySettings
     stop: Stop
-    ledger: Ledger
     sleep: Callable[[float], object]
+    paid: Counter[str] = field(default_factory=Counter)  # by the names that `Digest` has for them
+
+    def count(self, **counts: int) -> None:
+        """Add to what the run has paid."""
+        with _CHANGED:
+            self.paid.update(counts)
 
     def ask(self, prompt: str, *, max_output_tokens: int) -> str:
         """The answer, after at most `attempts` requests."""
@@ -146,7 +132,7 @@ class Caller:
                     raise
             self.sleep(min(asked_seconds, longest))
             self.stop.check()
-            self.ledger.add(retries=1)
+            self.count(retries=1)
             wait_seconds *= 2
         raise AssertionError("the last attempt returns or raises")
 
@@ -155,7 +141,7 @@ class Caller:
         sent = model.count(prompt)
         with _slot(model.endpoint, self.settings.parallel, self.stop):
             self.stop.check()
-            self.ledger.add(calls=1, tokens_sent=sent)
+            self.count(calls=1, tokens_sent=sent)
             answer = model.complete(prompt, max_output_tokens=max_output_tokens, stop=self.stop)
         if _silently_truncated(answer.input_tokens, sent, exact=model.counter.exact):
             raise ContextLimitError(
@@ -163,7 +149,7 @@ class Caller:
                 status=200,
             )
         text = whole_characters(answer.text)
-        self.ledger.add(tokens_received=_plausible(answer.output_tokens) or model.count(text))
+        self.count(tokens_received=_plausible(answer.output_tokens) or model.count(text))
         return text.strip()
 
 

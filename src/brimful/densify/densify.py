@@ -14,8 +14,8 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
-from brimful.densify.calls import Caller, Ledger, Model
-from brimful.densify.digest import CitedSentence, Digest
+from brimful.densify.calls import Caller, Model
+from brimful.densify.digest import CitedSentence, Digest, text_of
 from brimful.densify.extractive import ExtractiveModel, extract, join
 from brimful.densify.memory import Memory
 from brimful.densify.models import model_for
@@ -66,7 +66,7 @@ def densify(
             document=document,
             slicer=slicer,
             memory=answers,
-            caller=Caller(model, settings, stop, Ledger(), sleep or stop.wait),
+            caller=Caller(model, settings, stop, sleep or stop.wait),
             progress=progress,
             cancel=cancel,
             clock=clock,
@@ -90,11 +90,10 @@ def _condense(run: Run) -> Merging:
 
 
 def _digest(run: Run, merged: Merging) -> Digest:
-    text = "\n\n".join(partial.text for partial in merged.partials)
-    ledger, model = run.caller.ledger, run.model
+    text, paid, model = text_of(*merged.partials), run.caller.paid, run.model
     return Digest(
         text=text,
-        sentences=tuple(sentence for partial in merged.partials for sentence in partial.sentences),
+        sentences=tuple(sentence for partial in merged.partials for sentence in partial),
         source=run.document.id,
         source_bytes=len(run.document),
         source_tokens=run.slicer.tokens,
@@ -108,12 +107,12 @@ def _digest(run: Run, merged: Merging) -> Digest:
         parts=len(run.finished),
         passes=merged.passes,
         joined=merged.joined,
-        calls=ledger.calls,
-        retries=ledger.retries,
-        overflows=ledger.overflows,
-        remembered=ledger.remembered,
-        tokens_sent=ledger.tokens_sent,
-        tokens_received=ledger.tokens_received,
+        calls=paid["calls"],
+        retries=paid["retries"],
+        overflows=paid["overflows"],
+        remembered=paid["remembered"],
+        tokens_sent=paid["tokens_sent"],
+        tokens_received=paid["tokens_received"],
     )
 
 

@@ -25,16 +25,13 @@ class CitedSentence:
     sources: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Partial:
-    """An answer, sentence by sentence (DENS: partial, merged partial)."""
+Partial = tuple[CitedSentence, ...]
+"""An answer, sentence by sentence (DENS: partial, merged partial)."""
 
-    sentences: tuple[CitedSentence, ...]
 
-    @property
-    def text(self) -> str:
-        """The answer as one text."""
-        return " ".join(sentence.text for sentence in self.sentences)
+def text_of(*partials: Partial) -> str:
+    """Answers as one text, a blank line between them."""
+    return "\n\n".join(" ".join(sentence.text for sentence in partial) for partial in partials)
 
 
 def _sentences_of(text: str) -> list[str]:
@@ -51,7 +48,7 @@ def _sentences_of(text: str) -> list[str]:
 
 def from_part(text: str, span: Span) -> Partial:
     """The answer to one part: every sentence comes from it."""
-    return Partial(tuple(CitedSentence(sentence, (span,)) for sentence in _sentences_of(text)))
+    return tuple(CitedSentence(sentence, (span,)) for sentence in _sentences_of(text))
 
 
 def from_merge(text: str, inputs: Sequence[Partial]) -> Partial:
@@ -59,10 +56,10 @@ def from_merge(text: str, inputs: Sequence[Partial]) -> Partial:
 
     >>> one = from_part("Tea at four.", Span(0, 90))
     >>> two = from_part("Cake is served at five.", Span(90, 180))
-    >>> [cited.sources for cited in from_merge("They serve cake. Rain.", [one, two]).sentences]
+    >>> [cited.sources for cited in from_merge("They serve cake. Rain.", [one, two])]
     [(Span(start=90, end=180),), (Span(start=0, end=180),)]
     """
-    merged = [cited for partial in inputs for cited in partial.sentences]
+    merged = [cited for partial in inputs for cited in partial]
     terms = [_terms(cited.text) for cited in merged]
     sentences = []
     for sentence in _sentences_of(text):
@@ -71,7 +68,7 @@ def from_merge(text: str, inputs: Sequence[Partial]) -> Partial:
         resting = [cited for cited, count in zip(merged, shared, strict=True) if best and 2 * count >= best] or merged
         spans = merge_spans(span for cited in resting for span in cited.sources)
         sentences.append(CitedSentence(sentence, tuple(spans)))
-    return Partial(tuple(sentences))
+    return tuple(sentences)
 
 
 def _terms(text: str) -> frozenset[bytes]:

@@ -163,8 +163,9 @@ def _terms(document: Document, units: list[Span]) -> tuple[NDArray[np.int32], ND
     owners = np.concatenate([of_units for of_units, _ in pairs] or [np.zeros(0, np.int32)])
     hashes = np.concatenate([of_terms for _, of_terms in pairs] or [np.zeros(0, np.uint64)])
     del pairs
-    distinct, spread = np.unique(hashes, return_counts=True)
-    terms = distinct.searchsorted(hashes).astype(np.int32)  # the inverse of `unique` would take twice the memory
+    distinct = np.unique(hashes)  # its inverse and counts would take twice the memory
+    terms = distinct.searchsorted(hashes).astype(np.int32)
+    spread = np.bincount(terms, minlength=len(distinct))
     weights = np.zeros(int(spread.max(initial=0)) + 1, np.int64)  # by how many units share a term
     for shared in np.unique(spread).tolist():
         weights[shared] = _weight(shared, len(units))

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import apsw
 from blake3 import blake3
@@ -50,16 +50,6 @@ _KEYS = {
 }
 
 
-class Answers(Protocol):
-    """Keeps the rows: a file, or a store."""
-
-    def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a statement."""
-
-    def keep_answers(self, statements: Sequence[_Statement]) -> None:
-        """All statements or none, committed when this returns."""
-
-
 class Memory:
     """Answers in a file or a store, shared by threads and processes; without either they end with the object.
 
@@ -69,9 +59,8 @@ class Memory:
     'Tea.'
     """
 
-    def __init__(self, path: Path | str | None = None, *, store: Answers | None = None) -> None:
-        self._file = _File(path) if store is None else None
-        self._rows: Answers = self._file or store  # type: ignore[assignment]  # one is there
+    def __init__(self, path: Path | str | None = None, *, store: Store | None = None) -> None:
+        self._rows: _File | Store = _File(path) if store is None else store
 
     def __enter__(self) -> Self:
         return self
@@ -81,8 +70,8 @@ class Memory:
 
     def close(self) -> None:
         """Close the file; a store stays open."""
-        if self._file is not None:
-            self._file.close()
+        if isinstance(self._rows, _File):
+            self._rows.close()
 
     @staticmethod
     def key(recipe: bytes, texts: Sequence[str]) -> bytes:
@@ -140,8 +129,8 @@ class Memory:
 
     def purge(self) -> None:
         """Leave no byte of any answer in the file, no row of one in the store; limits and captures stay."""
-        if self._file is not None:
-            self._file.purge()
+        if isinstance(self._rows, _File):
+            self._rows.purge()
         else:
             self._rows.keep_answers([("DELETE FROM places", ()), ("DELETE FROM partials", ())])
 

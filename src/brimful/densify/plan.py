@@ -7,8 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from blake3 import blake3
-
 from brimful.densify.calls import Model
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.slicing import Slicer, groups_of
@@ -21,34 +19,20 @@ from brimful.text.tokens import TokenCounter
 Task = Literal["part", "merge"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Prompt:
-    """The text before and after the one to condense, with a place for the number of words."""
-
-    task: Task
-    opening: str
-    closing: str
-
-    def render(self, text: str, *, words: int) -> str:
-        """The prompt with a text; nothing in the text is taken for a place to fill.
-
-        >>> prompt("part").render("{{words}}", words=80).count("80")
-        1
-        """
-        return f"{self.opening.replace('{{words}}', str(words))}{text}{self.closing}"
-
-    @property
-    def identity(self) -> bytes:
-        """A hash of the prompt's words, so that answers to an older prompt are not taken for answers to this one."""
-        return blake3(f"{self.task}\0{self.opening}\0{self.closing}".encode()).digest(16)
-
-
 @cache
-def prompt(task: Task) -> _Prompt:
-    """The prompt for a task, from its file."""
-    template = files(__package__).joinpath("prompts", f"{task}.txt").read_text("utf-8").rstrip("\n")
-    opening, _, closing = template.partition("{{text}}")
-    return _Prompt(task, opening, closing)
+def template(task: Task) -> str:
+    """The prompt for a task from its file, with a place for the text and for the number of words."""
+    return files(__package__).joinpath("prompts", f"{task}.txt").read_text("utf-8").rstrip("\n")
+
+
+def prompt(task: Task, text: str, *, words: int) -> str:
+    """The prompt with a text; nothing in the text is taken for a place to fill.
+
+    >>> prompt("part", "{{words}}", words=80).count("80")
+    1
+    """
+    opening, _, closing = template(task).partition("{{text}}")
+    return f"{opening.replace('{{words}}', str(words))}{text}{closing}"
 
 
 # The allowances of a request:
@@ -170,7 +154,7 @@ def halved_merge(now: Allowances, overflowed: int, *, pair: int) -> Allowances |
 
 def overhead(counter: TokenCounter, task: Task) -> int:
     """The tokens of a prompt without its text."""
-    return counter.count(prompt(task).render("", words=1_000))
+    return counter.count(prompt(task, "", words=1_000))
 
 
 def check_input(tokens: int, settings: DensifySettings) -> None:

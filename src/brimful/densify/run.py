@@ -14,9 +14,9 @@ from blake3 import blake3
 
 from brimful.densify.calls import Caller
 from brimful.densify.context_limits import learn
-from brimful.densify.digest import Gap, Partial, from_merge, from_part
+from brimful.densify.digest import Gap, Partial, from_merge, from_part, text_of
 from brimful.densify.memory import Memory
-from brimful.densify.plan import FLOOR_TOKENS, Allowances, Task, allowances, halved, halved_merge, prompt
+from brimful.densify.plan import FLOOR_TOKENS, Allowances, Task, allowances, halved, halved_merge, prompt, template
 from brimful.densify.slicing import Slicer, groups_of, missing
 from brimful.documents.documents import Document
 from brimful.errors import CancelledError, ContextLimitError, ProviderError, RequestSizeError
@@ -91,7 +91,7 @@ class Run:
     def learn(self, error: ProviderError, tokens: int) -> Allowances | None:
         """Remember what the overflow of a request of `tokens` teaches; new allowances if the error named a limit."""
         endpoint, name = self.model.endpoint, self.model.name
-        self.caller.ledger.add(overflows=1)
+        self.caller.count(overflows=1)
         limit = learn(error.body, tokens)
         if limit is None or limit >= tokens + self.allowances.reserve or limit == self.limit:
             self.memory.keep_limit(endpoint, name, "overflowed", tokens)
@@ -105,7 +105,8 @@ class Run:
     def recipe(self, task: Task) -> bytes:
         """A hash of everything but the text that an answer depends on."""
         settings = (self.model.name, self.model.endpoint, self.settings.profile, str(self.settings.target_tokens))
-        return blake3(prompt(task).identity + "\0".join(settings).encode()).digest(16)
+        words = blake3(f"{task}\0{template(task).replace('{{text}}', chr(0))}".encode()).digest(16)
+        return blake3(words + "\0".join(settings).encode()).digest(16)
 
     def answer(self, task: Task, texts: Sequence[str], *, tokens: int, span: Span | None = None) -> Callable[[], str]:
         """A thread's work: look an answer up, else ask, and remember it before anything else happens."""
@@ -115,9 +116,9 @@ class Run:
         def look_up_or_ask() -> str:
             answer = self.memory.find(key)
             if answer is not None:
-                self.caller.ledger.add(remembered=1)
+                self.caller.count(remembered=1)
             else:
-                request = prompt(task).render(_BETWEEN.join(texts), words=self.allowances.words(tokens))
+                request = prompt(task, _BETWEEN.join(texts), words=self.allowances.words(tokens))
                 answer = self.caller.ask(request, max_output_tokens=self.allowances.reserve)
             self.memory.keep(key, answer, recipe=recipe, source=self.source, span=span)
             return answer
@@ -126,7 +127,7 @@ class Run:
 
     def request_tokens(self, task: Task, text: str) -> int:
         """The tokens of a request with its prompt."""
-        return self.model.count(prompt(task).render(text, words=1_000))
+        return self.model.count(prompt(task, text, words=1_000))
 
     def work(
         self,
@@ -174,7 +175,7 @@ class Run:
     def report(self, stage: Literal["parts", "merges"], done: int, total: int) -> None:
         """Tell how far the run is."""
         if self._progress is not None:
-            self._progress(Progress(stage, done, total, self.caller.ledger.calls))
+            self._progress(Progress(stage, done, total, self.caller.paid["calls"]))
 
     def covered(self) -> tuple[Span, ...]:
         """The ranges that reached a partial, blank ones between them included."""
@@ -203,7 +204,7 @@ class Parting:
         for span, text in run.memory.places(run.recipe("part"), run.source):
             if self._max_tokens is None or run.slicer.count(span) <= self._max_tokens:
                 self._partials[span] = text
-                run.caller.ledger.add(remembered=1)
+                run.caller.count(remembered=1)
         unfinished = missing([*self._partials, *(gap.span for gap in run.gaps)], len(run.document))
         self._waiting = deque(self._first_cut(unfinished))
         run.work(self._waiting, self._task, self._finish, self._report)
@@ -313,7 +314,7 @@ class Merging:
         return target is not None and self._tokens(*self.partials) <= target
 
     def _tokens(self, *partials: Partial) -> int:
-        return self._run.model.count(_BETWEEN.join(partial.text for partial in partials))
+        return self._run.model.count(text_of(*partials))
 
     def _pass(self, groups: list[range]) -> None:
         """One request for each group of several; a partial alone waits for the next pass."""
@@ -324,7 +325,7 @@ class Merging:
 
         def task(group: range) -> Callable[[], str]:
             partials = [self.partials[index] for index in group]
-            return run.answer("merge", [partial.text for partial in partials], tokens=self._tokens(*partials))
+            return run.answer("merge", [text_of(partial) for partial in partials], tokens=self._tokens(*partials))
 
         def finish(group: range, future: Future[str]) -> None:
             partials = [self.partials[index] for index in group]
@@ -345,8 +346,7 @@ class Merging:
         run = self._run
         tokens = self._tokens(*partials)
         if isinstance(error, ContextLimitError):
-            text = _BETWEEN.join(partial.text for partial in partials)
-            learnt = run.learn(error, run.request_tokens("merge", text))
+            learnt = run.learn(error, run.request_tokens("merge", text_of(*partials)))
             if learnt is not None and learnt.merge < tokens:
                 run.allowances = learnt
                 return

@@ -124,6 +124,12 @@ def pointer(values: _Array, *, least: int = 0) -> Pointer:
     return types.from_buffer(_TYPES[values.dtype], values)
 
 
+def check_numbers(values: _Array, *, below: int) -> None:
+    """Refuse numbers that a kernel would take for places outside of `[0, below)`."""
+    if values.size and not 0 <= int(values.min()) <= int(values.max()) < below:
+        raise ValueError(f"a number must be from 0 to below {below}")
+
+
 def pointers(*arrays: _Array) -> list[Pointer]:
     """Several arrays as a kernel takes them."""
     return [pointer(values) for values in arrays]

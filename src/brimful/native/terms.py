@@ -11,7 +11,7 @@ import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from brimful.native import MOST_BYTES, Numbers, Places, kernels, library, numbers_of, places_of, pointer, pointers
+from brimful.native import MOST_BYTES, Numbers, Places, check_numbers, kernels, library, places_of, pointer, pointers
 
 if TYPE_CHECKING:
     from brimful.native import Pointer
@@ -135,9 +135,6 @@ def join_strings(
     starts, lengths = places_of(starts), places_of(lengths)
     _check_strings(padded, starts, lengths)
     if order is not None:
-        order = numbers_of(order)
-        if len(order) != len(starts) or (len(order) and not 0 <= order.min() <= order.max() < len(starts)):
-            raise ValueError("an order must name each string once")
         starts, lengths = starts[order], lengths[order]
     bounds = np.append(0, np.cumsum(lengths + 1)).astype(np.int32)
     names = _cut(padded, starts, lengths)
@@ -160,10 +157,8 @@ def place_terms(
     different = len(clumps.strings.firsts)
     if len(bounds) != different + 1 or len(inside) != len(terms) or len(numbers) != len(starts):
         raise ValueError("every clump needs its bounds, and every term its place")
-    if len(terms) and not 0 <= terms.min() <= terms.max() < named:
-        raise ValueError("a place must be that of one of the terms")
-    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < different:
-        raise ValueError("a clump must be one of the different ones")
+    check_numbers(terms, below=named)
+    check_numbers(numbers, below=different)
     copies, rows = np.bincount(numbers, minlength=different), inside.searchsorted(bounds).astype(np.int32)
     sizes = np.diff(rows)  # how many terms each clump has
     inside -= np.repeat(bounds[:-1], sizes)
@@ -201,16 +196,6 @@ def merge_lines(texts: Sequence[bytes]) -> tuple[bytes, list[Numbers]]:
         raise ValueError("the names of a list must ascend")
     parts = [rows[end - count : end] for end, count in zip(nexts.tolist(), counts.tolist(), strict=True)]
     return out[: int(size[0])].tobytes(), parts
-
-
-def place_name(lines: bytes, bounds: Places, name: bytes) -> int:
-    """The number of a name among sorted ones, -1 for none; `find_names` has the form of these.
-
-    >>> [place_name(b"pot\\ntea\\n", np.array([0, 4, 8], np.int32), name) for name in (b"tea", b"te")]
-    [1, -1]
-    """
-    rows, is_there = find_names(lines, bounds, name + b"\n", np.array([0, len(name) + 1], np.int32))
-    return int(rows[0]) if is_there[0] else -1
 
 
 def find_names(lines: bytes, bounds: Places, wanted: bytes, wanted_bounds: Places) -> tuple[Numbers, NDArray[np.bool_]]:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from blake3 import blake3
-
 from brimful.assembly.context import digest_document, written
 from brimful.assembly.formats import Block, Fragment, form_for
 from brimful.documents.documents import Document
@@ -145,7 +143,7 @@ def _cut(cited: CitedWindow, document: Document) -> Window:
 
 
 def _wrong_window(cited: CitedWindow, window: Window, document: Document) -> Iterator[Finding]:
-    if blake3(window.text.encode()).hexdigest() != cited.hash:
+    if hash_of(window.text) != cited.hash:
         yield wrong("its hash is not that of the bytes there", cited)
     if window.document is None and cited.line and cited.line != document.lines(cited.start, cited.end)[0]:
         yield wrong("it begins in another line than it says", cited)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Literal, NamedTuple
 
 from blake3 import blake3
@@ -391,20 +390,15 @@ def _omitted(omitted: Omitted) -> _OmittedWindow:
     )
 
 
-_Read = Callable[[int, int], bytes]
-
-
 def _check_text(context: Context, rows: Mapping[str, Row], snapshot: StoredSnapshot) -> None:
     """Refuse a context whose text can't be written again from the snapshot's documents."""
     digests = {digest.path: digest for digest in context.digests}
     shown_bytes: dict[str, list[int]] = {}
     for window in context.windows:
         if window.path in digests:
-            digest = digest_document(window.path, digests[window.path].document.content)
-            _check_window(window, digest, read=partial(_part, digest.content))
+            _check_window(window, digest_document(window.path, digests[window.path].document.content), snapshot)
             continue
-        row = rows[window.path]
-        _check_window(window, row, read=_reader(row, snapshot))
+        _check_window(window, rows[window.path], snapshot)
         sizes = shown_bytes.setdefault(window.path, [])
         sizes.append(len(window.span) + sum(len(seam.text.encode()) for seam in window.seams))
     for path, sizes in shown_bytes.items():
@@ -422,22 +416,19 @@ def most_shown(length: int, windows: int) -> int:
     return MOST_OVERLAP * length + _ANY_DOCUMENT_BYTES + windows * _ANY_WINDOW_BYTES
 
 
-def _part(content: bytes, start: int, end: int) -> bytes:
-    return content[start:end]
-
-
-def _reader(row: Row, snapshot: StoredSnapshot) -> _Read:
-    return lambda start, end: snapshot.read(row.number, min(start, row.length), min(end, row.length))
-
-
-def _check_window(window: Window, source: Row | Document, *, read: _Read) -> None:
+def _check_window(window: Window, source: Row | Document, snapshot: StoredSnapshot) -> None:
     """Refuse a window with other bytes, edges or seams than its source has."""
     document = window.document
     if document is not None and (document.id, document.language) != (source.id, source.language):
         raise _other_bytes(window, window.start, window.end)
+    content = document or source  # a window's own copy has the document's id, so the store need not be read again
+
+    def read(start: int, end: int) -> bytes:
+        if isinstance(content, Document):
+            return content.content[start:end]
+        return snapshot.read(content.number, min(start, content.length), min(end, content.length))
+
     if document is not None:
-        # The window's copy has the document's id, so the store need not be read again.
-        read = partial(_part, document.content)
         edges = goes_on_before(document, window.start), goes_on_after(document, window.end)
         if (window.cut_start, window.cut_end) != edges:
             raise DocumentError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath
@@ -22,8 +22,7 @@ from brimful.outline.kinds import SNIFF_BYTES, kind_of
 from brimful.receipts.offline import Kind
 from brimful.receipts.receipt import CitedDocument
 from brimful.store.snapshot import StoredSnapshot
-
-Span = tuple[int, int]
+from brimful.text.spans import Span, merge_spans
 
 _VISIBLE = re.compile(rb"\S")
 _BLANK = b" \t\n\r\x0b\x0c"  # what \S leaves out
@@ -58,7 +57,7 @@ class ObservedDocument:
         return self._newlines[start] + 1, self._newlines[max(start, end - 1)] + 1
 
 
-def observe(path: str, blocks: Iterable[bytes], spans: Iterable[Span]) -> ObservedDocument:
+def observe(path: str, blocks: Iterable[bytes], spans: Iterable[tuple[int, int]]) -> ObservedDocument:
     """Read a document once, block by block, and keep only the requested ranges, each byte once.
 
     >>> observe("a.md", [b"Tea at", b" four."], [(4, 11), (0, 6)]).read(4, 11)
@@ -66,7 +65,9 @@ def observe(path: str, blocks: Iterable[bytes], spans: Iterable[Span]) -> Observ
     """
     wanted = list(spans)
     places = sorted({place for start, end in wanted for place in (start, max(start, end - 1))})
-    ranges = _CitedBytes(_united(wanted))
+    ranges = merge_spans(Span(start, end) for start, end in wanted if start < end)
+    starts, ends = tuple(span.start for span in ranges), [span.end for span in ranges]
+    parts: list[list[bytes]] = [[] for _ in ranges]
     content, named = blake3(), blake3(len(path.encode()).to_bytes(8, "big") + path.encode())
     newlines: dict[int, int] = {}
     offset = next_place = lines = 0
@@ -74,7 +75,8 @@ def observe(path: str, blocks: Iterable[bytes], spans: Iterable[Span]) -> Observ
     for block in blocks:
         content.update(block)
         named.update(block)
-        ranges.add(block, offset)
+        for number in range(bisect_right(ends, offset), bisect_left(starts, offset + len(block))):
+            parts[number].append(block[max(starts[number] - offset, 0) : ends[number] - offset])
         if offset <= SNIFF_BYTES:
             head += block[: SNIFF_BYTES + 1 - offset]
         if first < 0 and (visible := _VISIBLE.search(block)):
@@ -90,42 +92,9 @@ def observe(path: str, blocks: Iterable[bytes], spans: Iterable[Span]) -> Observ
         lines += block.count(b"\n", counted)
         offset += len(block)
     newlines.update(dict.fromkeys(places[next_place:], lines))
-    starts, parts = ranges.result()
     first = offset if first < 0 else first
-    return ObservedDocument(content.hexdigest(), named.hexdigest(), offset, first, last, head, starts, parts, newlines)
-
-
-def _united(spans: Iterable[Span]) -> list[Span]:
-    """The ranges in order, with touching ones joined."""
-    united: list[Span] = []
-    for start, end in sorted(spans):
-        if united and start <= united[-1][1]:
-            united[-1] = (united[-1][0], max(united[-1][1], end))
-        elif start < end:
-            united.append((start, end))
-    return united
-
-
-class _CitedBytes:
-    """The bytes of ranges that lie apart and in order, taken from blocks as they come."""
-
-    def __init__(self, spans: list[Span]) -> None:
-        self._spans = spans
-        self._parts: list[list[bytes]] = [[] for _ in spans]
-        self._first = 0
-
-    def add(self, block: bytes, offset: int) -> None:
-        number = self._first
-        while number < len(self._spans) and self._spans[number][0] < offset + len(block):
-            start, end = self._spans[number]
-            self._parts[number].append(block[max(start - offset, 0) : end - offset])
-            if end > offset + len(block):
-                break
-            number += 1
-        self._first = number
-
-    def result(self) -> tuple[tuple[int, ...], tuple[bytes, ...]]:
-        return tuple(start for start, _ in self._spans), tuple(b"".join(parts) for parts in self._parts)
+    hashes = content.hexdigest(), named.hexdigest()
+    return ObservedDocument(*hashes, offset, first, last, head, starts, tuple(map(b"".join, parts)), newlines)
 
 
 class Source(NamedTuple):

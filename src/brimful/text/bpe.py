@@ -101,7 +101,7 @@ def _class(character: str, is_kimi: bool) -> str:  # noqa: FBT001
 
 _AT_ONCE = 1 << 17  # characters whose tokens are listed at once, where a joint follows them
 _STRIDE = 64  # characters between two kept joints of a prepared text
-_REMEMBERED = 16_384  # short texts whose count is kept
+_REMEMBERED = 8_192  # short texts whose count is kept
 _SHORT = 256  # characters of a short text
 
 # These put a space before the text, so a text that follows a joint is counted after a letter instead.
@@ -161,7 +161,11 @@ class BpeCounter:
         """The tokens that a text adds after a joint."""
         if self._word_by_word:
             return sum(map(self._word, words(text)))
-        return self._length(text) if len(text) <= _AT_ONCE else sum(map(self._length, _parts(text)))
+        if len(text) <= _AT_ONCE:
+            return self._length(text)
+        tokens = sum(map(self._length, _parts(text)))
+        tokenizer_of(self.name).clear_cache()  # of words that no other text may have
+        return tokens
 
     def short_run(self, text: str) -> int:
         """The tokens that a text adds after a joint, remembered if it is short."""
