@@ -32,7 +32,7 @@ ONLY_BY_ASKING: Mapping[str, tuple[str, ...]] = {
     "the ranking: which windows and seams were chosen, under which headers and in which order, their scores, terms "
     "and times, how coherent and with what they are linked, which other documents say the same": (
         *("windows", "windows[].score", "windows[].terms", "windows[].time", "windows[].seams", "blocks"),
-        *("windows[].coherence", "windows[].cluster", "windows[].also_in"),
+        *("windows[].coherence", "windows[].cluster", "windows[].also_in", "windows[].filling"),
     ),
     "what was left out and why, corrections, whether it was truncated": ("omitted", "corrections", "truncated"),
 }
