@@ -23,7 +23,7 @@ from brimful.receipts.receipt import Receipt
 from brimful.search.query import parse_query
 from brimful.settings import FORMATS
 from brimful.surfaces.http import create_app
-from brimful.surfaces.mcp.transports import refusal_of
+from brimful.surfaces.mcp import refusal_of
 from brimful.transport import Answer, Stop
 
 KINDS = ("md", "txt", "html", "json", "csv", "eml", "mbox", "ipynb", "xml", "py", "log", "jsonl", "rst", "docx", "pdf")

@@ -3,14 +3,14 @@
 import pytest
 
 from brimful.settings import ASKED
-from brimful.surfaces.cli import dispatch
+from brimful.surfaces import cli
 from brimful.surfaces.cli.table import COMMANDS
 from tests.surfaces.conftest import start
 
 
 def read(*line, configured=lambda key: None):
     """The command's name and its values, without files or environment."""
-    command, values = dispatch.read(line, configured=configured, is_file=lambda word: False)
+    command, values = cli.read(line, configured=configured, is_file=lambda word: False)
     return command.name, values
 
 
@@ -87,7 +87,7 @@ def test_a_line_is_read(line, values):
 )
 def test_what_is_wrong_with_a_line_is_named(line, says):
     """With the value, and what is right."""
-    with pytest.raises(dispatch.WrongLineError) as wrong:
+    with pytest.raises(cli.WrongLineError) as wrong:
         read(*line)
     assert says in str(wrong.value)
     assert wrong.value.advice.endswith("--help")
@@ -95,7 +95,7 @@ def test_what_is_wrong_with_a_line_is_named(line, says):
 
 def test_help_may_stand_anywhere_before_two_dashes():
     """Behind them it is a word like others."""
-    with pytest.raises(dispatch.HelpAskedError, match="context"):
+    with pytest.raises(cli.HelpAskedError, match="context"):
         read("context", "tea", "--json", "--help")
     assert read("context", "--", "--help")[1]["question"] == "--help"
 
@@ -137,7 +137,7 @@ def test_help_names_every_option_at_any_width(monkeypatch, columns):
     """Words may be longer than a narrow terminal, and so may examples."""
     monkeypatch.setenv("COLUMNS", str(columns))
     for name, command in COMMANDS.items():
-        written = dispatch.help_of(name)
+        written = cli.help_of(name)
         assert all(flag in written for option in command.options for flag in (*option.flags, *option.off))
         assert all(
             len(line) <= columns or len(line.split()) <= 4

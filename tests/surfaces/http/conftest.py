@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 import brimful
 from brimful.surfaces.http import ServeSettings, create_app
-from brimful.surfaces.serving import Server, address_of, listen
+from brimful.surfaces.server import Server, address_of, listen
 from tests.surfaces.conftest import HOSTILE_NAME, HOSTILE_TEXT, PAGES
 
 FORGED = (

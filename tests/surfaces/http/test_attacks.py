@@ -9,8 +9,7 @@ import brimful
 from brimful import parse
 from brimful.errors import InputError
 from brimful.settings import FORMATS
-from brimful.surfaces.access import is_served
-from brimful.surfaces.guard import PAGE_POLICY
+from brimful.surfaces.guard import PAGE_POLICY, is_served
 from brimful.surfaces.http import ServeSettings, serve
 from tests.surfaces.conftest import HOSTILE_NAME, HOSTILE_TEXT, PAGES
 from tests.surfaces.http.conftest import FORGED, SCRIPT, listening, problem

@@ -14,7 +14,7 @@ import pytest
 
 import brimful
 from brimful import limits
-from brimful.surfaces.serving import most_connections
+from brimful.surfaces.server import most_connections
 from brimful.testing import Fault, ScriptedProvider
 from tests.surfaces.conftest import PAGES
 from tests.surfaces.http.conftest import filled, listening, problem

@@ -21,9 +21,8 @@ from brimful.ingest import Report
 from brimful.search.pools import synonym_lines
 from brimful.settings import Ask, FieldSettings
 from brimful.surfaces import records
-from brimful.surfaces.cli import views
+from brimful.surfaces.cli import FOUND, NOTHING, views
 from brimful.surfaces.cli.configuration import setting
-from brimful.surfaces.cli.dispatch import FOUND, NOTHING
 from brimful.surfaces.cli.opening import (
     STDIN,
     Line,

@@ -24,8 +24,7 @@ from brimful.engine import open as open_store
 from brimful.errors import InputError, StoreError, outcome_of
 from brimful.settings import DensifySettings, condensing
 from brimful.surfaces import records
-from brimful.surfaces.cli import views
-from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL
+from brimful.surfaces.cli import FOUND, NOTHING, PARTIAL, views
 from brimful.surfaces.cli.opening import Line
 from brimful.surfaces.cli.places import cache_folder, store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import give, one_line, progress, say

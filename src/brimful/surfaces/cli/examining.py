@@ -26,8 +26,7 @@ from brimful.rules import VERSION
 from brimful.settings import Ask
 from brimful.store.address import Address
 from brimful.store.upkeep import glance
-from brimful.surfaces.cli import configuration
-from brimful.surfaces.cli.dispatch import FOUND, NOTHING
+from brimful.surfaces.cli import FOUND, NOTHING, configuration
 from brimful.surfaces.cli.opening import Line
 from brimful.surfaces.cli.places import cache_folder, store_to_ask
 from brimful.surfaces.cli.terminal import is_plain, one_line, show, tint, width

@@ -11,9 +11,8 @@ from brimful.engine import Engine
 from brimful.engine import open as open_store
 from brimful.store.rows import Listed
 from brimful.surfaces import records
-from brimful.surfaces.cli import views
+from brimful.surfaces.cli import FOUND, NOTHING, views
 from brimful.surfaces.cli.commands import question_text
-from brimful.surfaces.cli.dispatch import FOUND, NOTHING
 from brimful.surfaces.cli.opening import Line, asked_corpus, present_roots
 from brimful.surfaces.cli.places import store_to_ask
 from brimful.surfaces.cli.terminal import give, one_line, say, show, tint

@@ -24,8 +24,8 @@ from brimful.store.address import Place
 from brimful.store.format import is_store
 from brimful.store.opening import rebuild
 from brimful.surfaces import records
+from brimful.surfaces.cli import FIXABLE, FOUND, NOTHING, PARTIAL
 from brimful.surfaces.cli.configuration import project_file, setting
-from brimful.surfaces.cli.dispatch import FIXABLE, FOUND, NOTHING, PARTIAL
 from brimful.surfaces.cli.places import STORE_NAME, cached_store, nearest_store, store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import one_line, progress, say, show
 

@@ -20,9 +20,8 @@ from brimful.receipts.offline import Findings
 from brimful.receipts.receipt import Receipt
 from brimful.settings import FORMATS, FormatName
 from brimful.surfaces import records
-from brimful.surfaces.cli import views
+from brimful.surfaces.cli import FOUND, NOTHING, PARTIAL, views
 from brimful.surfaces.cli.commands import ask_of, question_text
-from brimful.surfaces.cli.dispatch import FOUND, NOTHING, PARTIAL
 from brimful.surfaces.cli.opening import Line, asked_corpus
 from brimful.surfaces.cli.places import store_to_ask
 from brimful.surfaces.cli.terminal import give, one_line, say, tint

@@ -17,12 +17,12 @@ from brimful.ingest.watching import watch_into
 from brimful.store.address import Place
 from brimful.store.opening import opened
 from brimful.surfaces import records
-from brimful.surfaces.access import TOKEN_VARIABLE
-from brimful.surfaces.cli.dispatch import FOUND, NOTHING
+from brimful.surfaces.cli import FOUND, NOTHING
 from brimful.surfaces.cli.opening import STDIN, Line, check_paths, filled, trusted_roots
 from brimful.surfaces.cli.places import store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import confirmed, give, one_line, say, show
 from brimful.surfaces.cli.views import changed, show_skips
+from brimful.surfaces.guard import TOKEN_VARIABLE
 
 _TRANSPORTS = ("stdio", "http")
 _TICK_SECONDS = 0.2

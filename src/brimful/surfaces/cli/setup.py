@@ -8,9 +8,8 @@ from pathlib import Path
 from brimful.errors import USAGE, BrimfulError, InputError, choose
 from brimful.store.address import masked
 from brimful.surfaces import records
-from brimful.surfaces.cli import configuration
+from brimful.surfaces.cli import FOUND, configuration
 from brimful.surfaces.cli.configuration import DEFAULTS
-from brimful.surfaces.cli.dispatch import FOUND
 from brimful.surfaces.cli.opening import Line
 from brimful.surfaces.cli.table import COMMANDS, Command, Option
 from brimful.surfaces.cli.terminal import give, one_line, say, show, tint

@@ -18,7 +18,7 @@ from brimful.store.format import is_store
 from brimful.store.opening import opened
 from brimful.store.opening import rebuild as rebuild_store
 from brimful.store.upkeep import copy as copy_store
-from brimful.surfaces.cli.dispatch import FOUND, NOTHING
+from brimful.surfaces.cli import FOUND, NOTHING
 from brimful.surfaces.cli.opening import Line, asked_corpus
 from brimful.surfaces.cli.places import STORE_NAME, cache_folder, named_store, store_to_ask, store_to_fill
 from brimful.surfaces.cli.terminal import confirmed, one_line, progress, say

@@ -13,7 +13,7 @@ from brimful.documents.documents import Document
 from brimful.documents.skips import Skipped, matching
 from brimful.engine import Engine
 from brimful.search.spelling import Correction
-from brimful.surfaces.cli.dispatch import FIXABLE
+from brimful.surfaces.cli import FIXABLE
 from brimful.surfaces.cli.terminal import bar, is_plain, one_line, say, shortened, shown_place, tint, width
 
 if TYPE_CHECKING:

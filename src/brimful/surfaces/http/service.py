@@ -31,11 +31,10 @@ from brimful.errors import (
     choose,
     suggest,
 )
-from brimful.surfaces.access import ServeSettings
-from brimful.surfaces.guard import PROBLEM_TYPE, RefusedRequest, problem, problem_of
+from brimful.surfaces.guard import PROBLEM_TYPE, RefusedRequest, ServeSettings, problem, problem_of
 from brimful.surfaces.records import Record
 from brimful.surfaces.schemas import ProblemBody
-from brimful.surfaces.serving import Receipts
+from brimful.surfaces.server import Receipts
 
 _CODE_OF = {404: "request.not_found", 405: "request.method", 400: "request.json"}
 _QUOTED = re.compile(r"'([^']*)'")

@@ -32,7 +32,7 @@ from brimful.errors import (
 from brimful.receipts.receipt import Receipt
 from brimful.settings import CHOICES, DEFAULT_BUDGET, FILTER_NAMES, Ask, AskSettings, condensing, pairs
 from brimful.surfaces.mcp import answers
-from brimful.surfaces.serving import Receipts
+from brimful.surfaces.server import Receipts
 from brimful.text.spans import Span
 
 _SHOWN_CHARACTERS = 60  # of a value that is refused
