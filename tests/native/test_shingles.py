@@ -1,5 +1,7 @@
 """The kernel that compares texts by runs of words, against sets of tuples."""
 
+from array import array
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,9 +45,8 @@ def test_texts_are_as_alike_as_their_sets_of_runs(texts, run, share, documents):
         ]
         wanted = [any(row[at] > share for at in range(len(known)) if at != own) for own, row in enumerate(shared)]
         assert sets.are_alike(range(len(known))) == wanted
-        kept, some = kernels.KeptTexts(), [*range(number, -1, -2), number]
-        for each in some:
-            kept.add(each, documents[each])
+        some = [*range(number, -1, -2), number]
+        kept = array("q", some), array("q", [documents[each] for each in some])
         own = documents[number]
         likely = [
             (-shared[number][each], place)
@@ -53,37 +54,33 @@ def test_texts_are_as_alike_as_their_sets_of_runs(texts, run, share, documents):
             if shared[number][each] > share and (own < 0 or documents[each] != own)
         ]
         best = min(likely, default=None)
-        assert sets.most_alike(number, own, kept) == (None if best is None else (best[1], -best[0]))
+        assert sets.most_alike(number, own, *kept) == (None if best is None else (best[1], -best[0]))
 
 
 def test_many_and_long_texts_are_held():
     """What is kept grows: hundreds of texts, and one of a hundred thousand words."""
-    sets, kept = kernels.RunSets(MARKS, run=5, share=0.8), kernels.KeptTexts()
+    sets = kernels.RunSets(MARKS, run=5, share=0.8)
     for number in range(301):
         assert sets.add(b"%d a b c d" % (number // 2)) == number
-        kept.add(number, -1)
+    kept = array("q", range(301)), array("q", [-1] * 301)
     assert sets.are_alike(range(301)) == [True] * 300 + [False]
     text = b" ".join(b"%d" % number for number in range(100_000))
     assert sets.add(text) == 301
-    assert sets.most_alike(301, -1, kept) is None
-    kept.add(301, 7)
+    assert sets.most_alike(301, -1, *kept) is None
+    kept[0].append(301)
+    kept[1].append(7)
     assert sets.add(text + b" more") == len(sets) - 1 == 302
-    assert sets.most_alike(302, -1, kept) == sets.most_alike(302, 8, kept) == (301, 1.0)
-    assert sets.most_alike(302, 7, kept) is None
+    assert sets.most_alike(302, -1, *kept) == sets.most_alike(302, 8, *kept) == (301, 1.0)
+    assert sets.most_alike(302, 7, *kept) is None
 
 
 def test_texts_that_are_not_there_are_refused():
     """The numbers of texts are checked before anything is read."""
-    sets, kept = kernels.RunSets(MARKS, run=5, share=0.8), kernels.KeptTexts()
+    sets = kernels.RunSets(MARKS, run=5, share=0.8)
     sets.add(b"tea")
-    for number in (1, -1):
-        with pytest.raises(ValueError, match="texts"):
-            sets.most_alike(number, -1, kept)
-    with pytest.raises(ValueError, match="from 0 on"):
-        kept.add(-1, -1)
-    kept.add(1, -1)
-    with pytest.raises(ValueError, match="texts"):
-        sets.most_alike(0, -1, kept)
+    for number, others in ((1, []), (-1, []), (0, [1]), (0, [-1])):
+        with pytest.raises(ValueError, match="from 0 to below 1"):
+            sets.most_alike(number, -1, array("q", others), array("q", [-1] * len(others)))
 
 
 @pytest.mark.parametrize("wrong", [{"marks": bytes(255)}, {"marks": b"\3" * 256}, {"run": 0}, {"run": 9}, {"share": 2}])

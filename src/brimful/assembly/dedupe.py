@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ from itertools import compress
 from operator import attrgetter
 
 from brimful.errors import SettingError
-from brimful.native.runs import KeptTexts, RunSets
+from brimful.native.runs import RunSets
 from brimful.windows.window import Window
 
 SHINGLE = 5
@@ -161,18 +162,19 @@ class _Shingles:
 
     def __init__(self, twins: Twins) -> None:
         self._twins = twins
-        self._texts = KeptTexts()
+        self._numbers, self._document_numbers = array("q"), array("q")
         self._windows: list[Window] = []
         self._documents: dict[str, int] = {}
 
     def add(self, window: Window) -> None:
-        self._texts.add(self._twins.number(window.text), self._document(window))
+        self._numbers.append(self._twins.number(window.text))
+        self._document_numbers.append(self._document(window))
         self._windows.append(window)
 
     def covering(self, window: Window) -> tuple[Window, float] | None:
         """The best kept window of another document that shares most shingles, if above the threshold."""
         number = self._twins.number(window.text)
-        alike = self._twins.sets.most_alike(number, self._document(window), self._texts)
+        alike = self._twins.sets.most_alike(number, self._document(window), self._numbers, self._document_numbers)
         return (self._windows[alike[0]], alike[1]) if alike else None
 
     def _document(self, window: Window) -> int:

@@ -96,7 +96,7 @@ def limit_in(body: object, model: str) -> int | None:
         and model in {str(entry.get(key, "")).removeprefix("models/") for key in ("id", "name", "model")}
     ]
     alone = entries if len(entries) == 1 else []
-    return _plausible(_field(wording_of(named or alone).counts, _LIMIT_FIELDS))
+    return _plausible(_field(wording_of(named or alone)[2], _LIMIT_FIELDS))
 
 
 def _plausible(limit: int | None) -> int | None:

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
 
 from brimful.limits import NESTING
 from brimful.text.strict_json import nesting_of, whole_characters
@@ -40,18 +39,12 @@ _TAG = re.compile(r"<[^>]{0,500}>")
 _KEY_SHAPE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|Bearer|key)[-_ ]?[A-Za-z0-9][\w*.-]{7,}")
 
 
-class _Wording(NamedTuple):
-    """A provider's words in normal form, numbers that look like HTTP statuses, and every number by its name."""
+def wording_of(body: object, *, answered: bool = False) -> tuple[str, list[int], dict[str, int]]:
+    """A provider's words in normal form, numbers that look like HTTP statuses, and every number by its name.
 
-    words: str
-    statuses: list[int]
-    counts: dict[str, int]
+    `answered` means status 200, where texts of unknown names are what the model wrote.
 
-
-def wording_of(body: object, *, answered: bool = False) -> _Wording:
-    """Read any body; `answered` means status 200, where texts of unknown names are what the model wrote.
-
-    >>> wording_of({"error": {"type": "exceededContextWindow", "message": "Over 1,000 tokens"}}).words
+    >>> wording_of({"error": {"type": "exceededContextWindow", "message": "Over 1,000 tokens"}})[0]
     'exceeded context window . over 1000 tokens'
     """
     words: list[str] = []
@@ -66,7 +59,7 @@ def wording_of(body: object, *, answered: bool = False) -> _Wording:
             words.append(normal(leaf))
             if match := _STATUS.match(leaf.strip()):
                 statuses.append(int(match[1]))
-    return _Wording(" . ".join(words), statuses, counts)
+    return " . ".join(words), statuses, counts
 
 
 def leaves(body: object) -> Iterator[tuple[str, str | int]]:

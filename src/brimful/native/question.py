@@ -291,14 +291,6 @@ class WeighedDocuments:
         self.scores[self._rows] += worth * (times * (self._saturation + 1) / (times + self._saturation * damp))
 
 
-class _SettledUnits(NamedTuple):
-    """Scores of units and documents."""
-
-    lexical: Reals
-    scores: Numbers  # in millionths
-    documents: Numbers  # in millionths, by row
-
-
 def settle_units(
     words: AskedWords,
     chosen: ChosenUnits,
@@ -308,7 +300,7 @@ def settle_units(
     share: float,
     favour: Numbers | None,
     allowed: NDArray[np.bool_] | None,
-) -> _SettledUnits:
+) -> tuple[Reals, Numbers, Numbers]:
     """Scores of units and documents, times the share of the question that the corpus has (`share`).
 
     A document scores by its words and by its best unit; `favour` is its factor in thousandths, `allowed` whether it
@@ -322,7 +314,7 @@ def settle_units(
     if favour is not None:
         total, by_row = total * (favour / 1000.0)[rows], by_row * (favour / 1000.0)
     by_row = by_row if allowed is None else np.where(allowed, by_row, 0.0)
-    return _SettledUnits(lexical, _millionths(total), _millionths(by_row))
+    return lexical, _millionths(total), _millionths(by_row)
 
 
 def order_field(chosen: ChosenUnits, scores: Numbers, lexical: Reals) -> tuple[Numbers, ...]:

@@ -8,7 +8,7 @@ from itertools import compress
 
 import numpy as np
 
-from brimful.native import kernels, library, pointer
+from brimful.native import check_numbers, kernels, library, pointer
 
 _SIGN_WORDS, _LONGEST_RUN = 16, 8
 
@@ -55,15 +55,16 @@ class RunSets:
         is_alike: list[bool] = self._alike[: self._count][numbers].astype(bool).tolist()
         return is_alike
 
-    def most_alike(self, number: int, document: int, texts: KeptTexts) -> tuple[int, float] | None:
-        """The place of the kept text of another document that shares the most, and its share; None below `share`.
+    def most_alike(
+        self, number: int, document: int, others: array[int], documents: array[int]
+    ) -> tuple[int, float] | None:
+        """The place of the text among others that shares the most, and its share; None below `share`.
 
-        The first of equals is taken.
+        `documents` has the document of each other, or -1; those of its own are passed over. The first of equals counts.
         """
-        if not 0 <= number < self._count or texts.most >= self._count:
-            raise ValueError(f"there are {self._count} texts, and others were asked for")
-        columns = (pointer(np.frombuffer(column, np.int64)) for column in (texts.numbers, texts.documents))
-        arguments = (number, document, *columns, len(texts.numbers))
+        check_numbers(np.array([number, *others]), below=self._count)
+        columns = (pointer(np.frombuffer(column, np.int64)) for column in (others, documents))
+        arguments = (number, document, *columns, min(len(others), len(documents)))
         place = library().most_alike(*self._given, *arguments, self._share, self._overlap_at)
         return None if place < 0 else (place, float(self._overlap[0]))
 
@@ -86,22 +87,6 @@ class RunSets:
         self._alike_at = pointer(self._alike)
         self._overlap = np.zeros(1)
         self._overlap_at = pointer(self._overlap)
-
-
-class KeptTexts:
-    """Texts of some sets of runs that are kept, each with the number of its document, or -1 where it has none."""
-
-    def __init__(self) -> None:
-        self.numbers, self.documents = array("q"), array("q")
-        self.most = -1  # of the numbers
-
-    def add(self, number: int, document: int) -> None:
-        """Add a text."""
-        if number < 0:
-            raise ValueError(f"texts are numbered from 0 on, not {number}")
-        self.numbers.append(number)
-        self.documents.append(document)
-        self.most = max(self.most, number)
 
 
 class Anchors:

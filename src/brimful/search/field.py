@@ -183,7 +183,7 @@ def relevance(
     by_words = scaled.lexical
     if settings.definition:
         by_words = by_words + settings.definition * _defined(columns, chosen, counted, term_hits, by_words)
-    settled = settle_units(
+    by_words, scores, by_document = settle_units(
         words,
         chosen,
         by_words,
@@ -192,14 +192,13 @@ def relevance(
         favour=favour,
         allowed=allowed,
     )
-    scores = settled.scores
     literal = [number for number, hits in enumerate(term_hits) if hits.is_literal]
     if literal:
         scores = scores + counted.present[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
-    order, units, rows, scores, lexical = order_field(chosen, scores, settled.lexical)
+    order, units, rows, scores, lexical = order_field(chosen, scores, by_words)
     covered = _covered(columns, term_hits, scaled, lacking)
     return ScoredUnits(
-        units, rows, scores, lexical, np.zeros_like(scores), counted.present, order, settled.documents, covered
+        units, rows, scores, lexical, np.zeros_like(scores), counted.present, order, by_document, covered
     )
 
 
