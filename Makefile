@@ -113,7 +113,7 @@ error-docs: $(STAMP)  ## Write a section for every error code into docs/errors.m
 bench-choices: $(STAMP)  ## What each sizing, strategy, packing and profile costs in recall, and how full it fills (ten minutes)
 	@$(BIN)/python benchmarks/choices.py
 
-bench-reading: $(STAMP)  ## The reader's test: 200 windows of the dev sets, judged by rules (minutes)
+bench-reading: $(STAMP)  ## The reader's test: windows for questions to 35 folders, judged by rules (minutes)
 	@$(BIN)/python benchmarks/reading.py
 
 recording: $(STAMP)  ## Record the first commands on a terminal, into docs/start.md

@@ -5,11 +5,10 @@ import random
 import pytest
 
 import brimful
-from brimful import Document, building, render
+from brimful import Document, render
 from brimful.errors import SettingError
 from brimful.settings import AskSettings, WindowSettings
 from brimful.text.vocabularies import tokens_for
-from brimful.windows.cutoff import SCRAP_BYTES
 
 SIZINGS = ("density", "radial", "elastic")
 PLACES = "Lisbon Porto Madrid Bilbao Lyon Paris Genoa Turin Bern Basel Linz Graz Prague Brno Gdansk".split()
@@ -154,25 +153,22 @@ def test_related_needs_pools():
         AskSettings(related=True)
 
 
-@pytest.mark.seed("105 §5", "few scraps in large budgets", where="windows/cutoff.py")
-def test_large_budgets_show_blocks_in_place_of_scraps(pages, monkeypatch):
-    """From 12,000 tokens on scraps join what is near or are widened; smaller budgets are answered as before."""
+@pytest.mark.seed("105 §5", "massive, coherent blocks in large budgets", where="windows/cutoff.py")
+def test_large_budgets_show_blocks(pages):
+    """The best windows of a large budget are long, and few of all are scraps."""
 
-    def scraps(budget):
-        pages._contexts.clear()
-        contexts = [pages.context(q, budget=budget) for q in ("gateway Lisbon", "ledger refund Bern")]
+    def sizes(budget):
         windows = [
-            w for each in contexts for w in each.windows if w.path != "rows.csv"
-        ]  # a row is whole, however short
-        return sum(len(window.span) < SCRAP_BYTES for window in windows) / len(windows), len(windows)
+            window
+            for question in ("gateway Lisbon", "ledger refund Bern")
+            for window in pages.context(question, budget=budget).windows
+            if window.path != "rows.csv"  # a row is whole, however short
+        ]
+        return [len(window.span) for window in sorted(windows, key=lambda window: -window.score)]
 
-    share, shown = scraps(12_000)
-    before = scraps(11_000)
-    monkeypatch.setattr(building, "LARGE_TOKENS", 1 << 40)
-    assert scraps(11_000) == before
-    share_before, shown_before = scraps(12_000)
-    assert share < 0.02 < share_before
-    assert shown < shown_before
+    large, small = sizes(12_000), sizes(500)
+    assert sum(size < 150 for size in large) < 0.02 * len(large)
+    assert sum(large[:4]) > 2 * sum(small[:4])
 
 
 def fitting(context):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as new
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from brimful.search.search import Found, ParsedQuestion, best_of, parse_question
 from brimful.settings import AskSettings, FieldSettings, WindowSettings
 from brimful.store.documents import WholeDocuments
 from brimful.text.tokens import TokenCounter
-from brimful.windows.cutoff import LARGE_TOKENS, NEXT_IN_LINE, SCRAP_BYTES, relevance_cutoff
+from brimful.windows.cutoff import NEXT_IN_LINE, relevance_cutoff
 from brimful.windows.inflate import Inflation, WindowCache, inflate, inflate_pools
 from brimful.windows.policies import cap_for
 from brimful.windows.strategies import link
@@ -80,14 +80,11 @@ class ContextBuilder:
         if self.settings.fill == "relevant":
             return self.packed(self._field_windows(result, min(cutoff, result.relevant), room.available), room), result
         windows = self._field_windows(result, max(cutoff, 1), room.available)
-        if not cutoff:  # the best hit matters more than the head of its function
-            windows = [window for window in windows if isinstance(window, Cluster) or window.hits]
         further: list[Window] = []
         if self.settings.strategy == "adjacent":
             ids = {window.id for window in windows if isinstance(window, Window)}
             more = self._field_windows(result, max(cutoff, 1), room.available, next_in_line=NEXT_IN_LINE)
-            least = SCRAP_BYTES if room.available >= LARGE_TOKENS else 0
-            further = [w for w in more if isinstance(w, Window) and w.id not in ids and len(w.span) >= least]
+            further = [window for window in more if isinstance(window, Window) and window.id not in ids]
         return self._packer.pack(windows, room, further=further), result
 
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
@@ -141,7 +138,7 @@ class ContextBuilder:
         Costs are exact only once windows are packed, so an estimate is tried and corrected by its error.
         """
         fits, too_many = 0, len(result.hits) + 1
-        # Expanding windows to complete passages costs more than their hits.
+        # Whole things cost more than the hits in them.
         share = (self.settings.windows or WindowSettings()).whole_share
         available = room.available
         cutoff = self._estimate(result.hits, available * 100 // (100 + share))
@@ -171,14 +168,9 @@ class ContextBuilder:
     ) -> Sequence[Window | Cluster]:
         """Windows of the hits before the cutoff, and one for each of the `next_in_line` hits after it."""
         hits = result.hits
-        documents: Mapping[str, Document] = self._read_documents
-        if not self._window_cache.paths(hits, min(cutoff + next_in_line, len(hits))) <= documents.keys():
-            documents = self._documents_of(hits[: cutoff + next_in_line], tokens)
-        least_bytes = SCRAP_BYTES if tokens >= LARGE_TOKENS else 0
-        return self._linked(
-            self._window_cache.windows(hits, cutoff, documents, next_in_line=next_in_line, least_bytes=least_bytes),
-            result,
-        )
+        documents = self._documents_of(hits[: cutoff + next_in_line], tokens)
+        windows = self._window_cache.windows(hits, cutoff, documents, tokens=tokens, next_in_line=next_in_line)
+        return self._linked(windows, result)
 
     def _shared_out(self, result: Found, limit: int, room: Budget) -> tuple[Context, Found]:
         """The context of a sizing that shares the budget out among hits; what is saved is given to more hits.
@@ -259,7 +251,7 @@ class ContextBuilder:
             if not any(other.start < hit.end and hit.start < other.end for other in spans.get(hit.path, ()))
         ]
         documents = self._documents_of(apart, tokens)
-        windows = self._window_cache.windows(apart, 0, documents, next_in_line=len(apart))
+        windows = self._window_cache.windows(apart, 0, documents, tokens=tokens, next_in_line=len(apart))
         return [replace(window, sequence=_place(window, spans.get(window.path, ()))) for window in windows]
 
     def _linked(self, windows: Sequence[Window], result: Found) -> Sequence[Window | Cluster]:

@@ -66,7 +66,7 @@ class WindowSettings:
     max_radius_bytes: ClassVar[int] = 32_000
     refill: ClassVar[bool] = True  # what a sizing leaves unspent, or a merge saves, widens the windows
     trail_share: ClassVar[int] = 32  # of prose, for one byte of the headings above it: more costs text
-    whole_share: ClassVar[int] = 25  # percent of a function or list that may be added to make it whole
+    whole_share: ClassVar[int] = 20  # percent of the budget, at most, for whole things around what was found
 
     max_window_bytes: int = choice(2_500, "Sizing density: the longest window.", unit="bytes", low=min_window_bytes)
     snap: bool = choice(True, "Move the edges of windows to the nearest natural boundary.")

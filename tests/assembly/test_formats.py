@@ -43,12 +43,12 @@ def test_seams_can_not_forge_headers():
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_signature_is_shown_by_the_line_that_names_it(form):
-    """Of a signature over several lines, behind its decorators, one line stands in the trail, in every format."""
+def test_a_signature_is_shown_from_the_line_that_names_it(form):
+    """A signature over several lines stands in the trail without its decorators, in every format."""
     code = "@cached\ndef brew(\n    pot,\n    cups,\n):\n" + "".join(f"    step_{n} = {n}\n" for n in range(200))
     page = Document("a.py", code)
     context = pack(inflate([Hit.of(page, "step_150")], [page], max_bytes=100), budget=400, format=form, fill="relevant")
-    assert [seam.text for seam in context.windows[0].seams] == ["def brew("]
+    assert [seam.text for seam in context.windows[0].seams] == ["def brew(\n    pot,\n    cups,\n):"]
     assert [s.text for s in parse(context)[0].seams] == [s.text for s in context.windows[0].seams]
 
 

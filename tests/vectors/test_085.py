@@ -57,7 +57,7 @@ def test_padding(share, hit, padding):
 
 @pytest.mark.parametrize(("gap", "windows"), [(499, 1), (500, 2)])
 @pytest.mark.seed(
-    "085a §2.1", "hits of one document nearer than 500 bytes share a window", where="windows/drafts.py", ruling=4
+    "085a §2.1", "hits of one document nearer than 500 bytes share a window", where="windows/cutting.py", ruling=4
 )
 def test_merge_threshold(gap, windows):
     """085a §2.1: hits closer than 500 bytes share a window; at 500 they do not."""
@@ -65,7 +65,7 @@ def test_merge_threshold(gap, windows):
     assert len(inflate(hits, [page(10_000)], max_bytes=720, settings=PLAIN)) == windows
 
 
-@pytest.mark.seed("085a §2.1", "no window above 2,500 bytes", where="windows/drafts.py", ruling=26)
+@pytest.mark.seed("085a §2.1", "no window above 2,500 bytes", where="windows/cutting.py", ruling=26)
 def test_no_window_above_the_cap():
     """085a §2.1: whatever merges, no window exceeds 2,500 bytes, and every hit is still shown."""
     hits = [Hit("page.txt", at, at + 100, 1.0) for at in range(1_000, 9_000, 400)]
@@ -85,7 +85,7 @@ def test_radius_table(tokens, radius):
     assert (window.start, window.end) == (50_000 - radius, 50_000 + radius)
 
 
-@pytest.mark.seed("085b §5.4", "overlapping radial windows become one", where="windows/drafts.py", ruling=4)
+@pytest.mark.seed("085b §5.4", "overlapping radial windows become one", where="windows/cutting.py", ruling=4)
 def test_overlap_merge():
     """085b §5.4: positions 1000 and 1400 with radius 500 give one window [500, 1900)."""
     assert merge_spans([Span(500, 1_500), Span(900, 1_900)]) == [Span(500, 1_900)]
@@ -94,7 +94,7 @@ def test_overlap_merge():
     assert (window.start, window.end) == (500, 1_900)
 
 
-@pytest.mark.seed("085b §5.4", "a merged window radiates on", where="windows/drafts.py", ruling=4)
+@pytest.mark.seed("085b §5.4", "a merged window radiates on", where="windows/cutting.py", ruling=4)
 def test_a_merge_radiates_on():
     """085b §5.4 "continue radiating": the 600 bytes that the merge saved widen the merged window."""
     hits = [Hit("page.txt", 1_000), Hit("page.txt", 1_400)]
@@ -103,7 +103,7 @@ def test_a_merge_radiates_on():
     assert (window.start, window.end) == (200, 2_200)
 
 
-@pytest.mark.seed("085b §3", "the bytes between near hits are shown", where="windows/drafts.py", ruling=2)
+@pytest.mark.seed("085b §3", "the bytes between near hits are shown", where="windows/cutting.py", ruling=2)
 def test_gap_is_filled():
     """085b §3: A [1000, 1200) and B [1250, 1400) become one window with the bytes [1200, 1250) between."""
     text = "a" * 1_200 + "<gap>" * 10 + "b" * 1_000
@@ -116,7 +116,7 @@ def test_gap_is_filled():
 
 
 @pytest.mark.seed(
-    "085a §2.1", "a merged window spans from the first start to the last end", where="windows/drafts.py", ruling=4
+    "085a §2.1", "a merged window spans from the first start to the last end", where="windows/cutting.py", ruling=4
 )
 def test_a_contained_hit_never_shortens_its_container():
     """Ruling 4: max(end), not the last end."""
@@ -128,7 +128,7 @@ def test_a_contained_hit_never_shortens_its_container():
 
 @pytest.mark.parametrize("gap", [100, 200, 300, 499])
 @pytest.mark.parametrize("snap", [True, False])
-@pytest.mark.seed("085a §3.1", "count before size: merged gaps cost no hit its share", where="windows/drafts.py")
+@pytest.mark.seed("085a §3.1", "count before size: merged gaps cost no hit its share", where="windows/cutting.py")
 def test_merged_gaps_cost_no_hit(gap, snap):
     """085a §3.1: exactly 150 bytes for each of twenty hits show all twenty, however near each other they lie."""
     step = 50 + gap

@@ -5,13 +5,11 @@ import random
 import pytest
 
 from brimful import Document, Hit, WindowSettings, inflate
-from brimful.windows import cutoff as cutoffs
 from brimful.windows.cutoff import (
     BRIDGED_BYTES,
     GAP_TOKENS,
     HEADER_TOKENS,
     NEXT_IN_LINE,
-    Cutoff,
     field_cuts,
     relevance_cutoff,
 )
@@ -73,25 +71,25 @@ def test_the_best_is_always_shown():
 
 def test_touching_hits_become_one_window():
     """Neighbours are shown as one; so are those with so little between them that a gap would only be in the way."""
-    cuts = field_cuts(Cutoff(tuple(hits_of([4, 3, 11, 5])), ()), {"tea.md": PAGE})
+    cuts = field_cuts(PAGE, hits_of([4, 3, 11, 5]))
     assert [(cut.span.start // UNIT, cut.span.end // UNIT) for cut in cuts] == [(3, 6), (11, 12)]
     assert [cut.score for cut in cuts] == [100.0, 98.0]
     near = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 10 + BRIDGED_BYTES, 50 + BRIDGED_BYTES, 1.0)]
-    assert len(field_cuts(Cutoff(tuple(near), ()), {"tea.md": PAGE})) == 1
+    assert len(field_cuts(PAGE, near)) == 1
     apart = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 11 + BRIDGED_BYTES, 50 + BRIDGED_BYTES, 1.0)]
-    assert len(field_cuts(Cutoff(tuple(apart), ()), {"tea.md": PAGE})) == 2
+    assert len(field_cuts(PAGE, apart)) == 2
 
 
 def test_what_is_next_in_line_stands_alone():
     """A hit after the cutoff is a window of its own, unless its bytes are shown already."""
-    cuts = field_cuts(Cutoff(tuple(hits_of([3, 9])), tuple(hits_of([4, 20, 21]))), {"tea.md": PAGE})
+    cuts = field_cuts(PAGE, hits_of([3, 9]), hits_of([4, 20, 21]))
     spans = [(cut.span.start // UNIT, cut.span.end // UNIT) for cut in cuts]
     assert spans == [(3, 4), (4, 5), (9, 10), (20, 21), (21, 22)]
 
 
 def test_a_position_stands_for_its_unit():
     """A hit without length shows the unit that it is in; an empty document shows nothing."""
-    (cut,) = field_cuts(Cutoff((Hit("tea.md", 2 * UNIT + 3, score=1.0),), ()), {"tea.md": PAGE})
+    (cut,) = field_cuts(PAGE, [Hit("tea.md", 2 * UNIT + 3, score=1.0)])
     assert (cut.span.start, cut.span.end) == (2 * UNIT, 3 * UNIT)
     empty = Document("e.md", "")
     assert inflate([Hit("e.md", 0, score=1.0)], [empty], sizing="field", budget=50)[0].text == ""
@@ -100,14 +98,14 @@ def test_a_position_stands_for_its_unit():
 def test_positions_in_one_unit_are_one_window():
     """However far apart they are in it: no byte is shown twice."""
     positions = (Hit("tea.md", 1, score=2.0), Hit("tea.md", UNIT - 2, score=1.0))
-    (cut,) = field_cuts(Cutoff(positions, ()), {"tea.md": PAGE})
+    (cut,) = field_cuts(PAGE, positions)
     assert (cut.span.start, cut.span.end) == (0, UNIT)
 
 
 def test_edges_fall_between_characters():
     """A hit that begins inside a character shows it whole."""
     document = Document("a.md", "茶はいつ来たのか")
-    (cut,) = field_cuts(Cutoff((Hit("a.md", 1, 4, 1.0),), ()), {"a.md": document})
+    (cut,) = field_cuts(document, [Hit("a.md", 1, 4, 1.0)])
     assert document.text(cut.span.start, cut.span.end) == "茶は"
 
 
@@ -123,8 +121,8 @@ def test_blank_lines_alone_are_no_window():
     """A blank unit between two that matter is shown with them, and never by itself."""
     page = Document("tea.md", "Tea.\n\n\nCoffee.\n")
     blank = Hit("tea.md", 5, 7, 1.0)
-    assert field_cuts(Cutoff((blank,), (blank,)), {"tea.md": page}) == []
-    (cut,) = field_cuts(Cutoff((blank, Hit("tea.md", 0, 5, 2.0)), ()), {"tea.md": page})
+    assert field_cuts(page, [blank], [blank]) == []
+    (cut,) = field_cuts(page, [blank, Hit("tea.md", 0, 5, 2.0)])
     assert (cut.span.start, cut.span.end) == (0, 7)
 
 
@@ -132,40 +130,7 @@ def test_a_heading_is_shown_with_what_it_stands_above():
     """A hit on a heading alone would say nothing: the next unit that is no heading comes with it."""
     text = "# Tea\n\n## Brewing\n\nFour minutes. Then wait.\n\n## End\n"
     page = Document("tea.md", text)
-    [cut] = field_cuts(Cutoff((Hit("tea.md", 0, 7, 1.0),), ()), {"tea.md": page})
+    [cut] = field_cuts(page, [Hit("tea.md", 0, 7, 1.0)])
     assert page.text(cut.span.start, cut.span.end).rstrip() == "# Tea\n\n## Brewing\n\nFour minutes."
-    [last] = field_cuts(Cutoff((Hit("tea.md", text.index("## End"), len(text), 1.0),), ()), {"tea.md": page})
+    [last] = field_cuts(page, [Hit("tea.md", text.index("## End"), len(text), 1.0)])
     assert page.text(last.span.start, last.span.end) == "## End\n"
-
-
-def test_headings_in_a_row_are_walked_once(monkeypatch):
-    """Each of many headings leads to the same text below the last; the steps there are taken once, not by each hit."""
-    steps = []
-    plain = cutoffs.below_heading
-    monkeypatch.setattr(cutoffs, "below_heading", lambda *given: steps.append(given) or plain(*given))
-    taken = []
-    for count in (50, 500):
-        page = Document("needles.md", "# needle\n" * count + "\nThe text below.\n")
-        hits = [Hit(page.path, 9 * n, 9 * n + 9, 1_000.0 - n) for n in range(count)]
-        steps.clear()
-        (cut,) = field_cuts(Cutoff(tuple(hits), ()), {page.path: page})
-        assert (cut.span.start, len(cut.hits)) == (0, count)
-        taken.append(len(steps))
-    assert taken[1] <= 12 * taken[0]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_heading_leads_as_far_as_step_by_step(seed):
-    """With what was walked before kept in mind, every hit spans what it spans by itself."""
-    chance = random.Random(seed)
-    lines = chance.choices(["# One\n", "## Two\n", "\n", "Some text. More of it.\n", "- an item\n"], k=60)
-    page = Document("mixed.md", "".join(lines))
-    units = page.outline.units.tolist()
-    places = [chance.randrange(len(units) - 1) for _ in range(40)]
-    hits = [Hit(page.path, units[at], units[at + 1], float(n)) for n, at in enumerate(places)]
-    spans = cutoffs.Spans(page)
-    for hit in hits:
-        end = hit.end
-        while (below := cutoffs.below_heading(page, hit.start, end)) > end:
-            end = below
-        assert spans.of(hit) == (hit.start, end)

@@ -4,7 +4,6 @@ import pytest
 
 from brimful import Document, Hit, Window, WindowSettings, inflate, pack
 from brimful.text.spans import Span, back_to_code_point, merge_spans, on_to_code_point
-from brimful.windows.drafts import Ruler
 
 LONG = "".join(f"Sentence number {n} stands here on its own. " for n in range(2_000))
 
@@ -105,7 +104,7 @@ def test_more_budget_never_shows_less(sizing):
     assert shown == sorted(shown)
 
 
-@pytest.mark.seed("105 §2.2", "what a policy leaves is refilled", where="windows/drafts.py", ruling=3)
+@pytest.mark.seed("105 §2.2", "what a policy leaves is refilled", where="windows/cutting.py", ruling=3)
 def test_unspent_budget_is_refilled():
     """A hit at the document's edge spends on the other side what it can't spend on this one."""
     page = Document("a.txt", LONG)
@@ -119,17 +118,6 @@ def test_hit_of_finds_text_with_other_white_space():
     page = Document("a.txt", "First line\n   second   line\nthird")
     hit = Hit.of(page, "line second line")
     assert page.content[hit.start : hit.end] == b"line\n   second   line"
-
-
-@pytest.mark.parametrize("text", ["", " ", "x", "  a b\n\tc  ", "x = 1\n" * 700, "    deep()\n" * 300 + " " * 900])
-def test_ruler_of_code_skips_white_space(text):
-    """A mark counts what is not white space before a byte, and leads back to the first byte that has it."""
-    document = Document("a.py", text, kind="code")
-    ruler = Ruler(document)
-    marks = [len("".join(text[:at].split())) for at in range(len(text) + 1)]
-    assert ruler.length == marks[-1]
-    assert [ruler.mark(byte) for byte in range(len(text) + 1)] == marks
-    assert [ruler.first_byte(mark) for mark in range(marks[-1] + 1)] == [marks.index(m) for m in range(marks[-1] + 1)]
 
 
 @pytest.mark.parametrize("sizing", ["density", "radial", "elastic"])

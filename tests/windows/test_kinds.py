@@ -174,7 +174,7 @@ def test_data_bridges_no_foreign_record(sizing):
 
 @pytest.mark.parametrize("sizing", ["density", "radial", "elastic"])
 @pytest.mark.parametrize("indent", ["  ", "        "])
-@pytest.mark.seed("085b §5.3", "code: white space does not count in the choice", where="windows/drafts.py", ruling=5)
+@pytest.mark.seed("085b §5.3", "code: white space does not count in the choice", where="windows/cutting.py", ruling=5)
 def test_white_space_does_not_steer_the_choice_in_code(sizing, indent):
     """085b §5.3: the same statements are chosen, however deep the code is indented."""
 

@@ -11,7 +11,7 @@ from brimful import Document, Hit, WindowSettings, inflate, pack
 from brimful.engine import open as open_store
 from brimful.outline.prose import ends_naturally
 from brimful.text.spans import Span
-from brimful.windows.cutoff import EDGE_BYTES, LEAST_ROOM_BYTES, MOST_ROOM_BYTES, SCRAP_BYTES, expand_to_whole, heads_of
+from brimful.windows.whole import LEAST_BYTES, completed
 from tests.properties.strategies import long_texts
 
 CODE = Document(
@@ -50,10 +50,13 @@ PAGE = Document(
 )
 
 
-def whole(document: Document, text: str, share: int = 25) -> str:
+ROOM = 250
+
+
+def whole(document: Document, text: str, room: int = ROOM) -> str:
     """A piece of a document with what makes it whole."""
     start = document.content.index(text.encode())
-    span = Span(*expand_to_whole(document, start, start + len(text.encode()), share))
+    span = completed(document, Span(start, start + len(text.encode())), room)
     return document.text(span.start, span.end)
 
 
@@ -80,7 +83,7 @@ def test_a_paragraph_is_shown_whole():
 def test_a_list_keeps_its_lead_in():
     """From the first item or a later one, and all of its items where they are few."""
     for item in ("- a pot\n", "- water\n"):
-        assert whole(PAGE, item).startswith("You need:\n\n- a pot\n- water\n- tea leaves\n")
+        assert whole(PAGE, item, room=60).startswith("You need:\n\n- a pot\n- water\n- tea leaves\n")
 
 
 def test_a_lead_in_keeps_what_it_introduces():
@@ -96,20 +99,20 @@ def test_a_code_block_is_shown_whole():
 def test_what_would_cost_too_much_is_left():
     """Of a long paragraph some sentences stay what was found."""
     start = PAGE.content.index(LONG.encode()) + 10 * 55
-    assert expand_to_whole(PAGE, start, start + 4 * 55, 25) == (start, start + 4 * 55)
+    assert completed(PAGE, Span(start, start + 4 * 55), ROOM) == Span(start, start + 4 * 55)
 
 
 def test_no_scrap_of_a_paragraph():
     """A single short sentence is shown with those behind it, at the paragraph's end with those before it."""
     start = PAGE.content.index(LONG.encode()) + 10 * 55
-    found = Span(*expand_to_whole(PAGE, start, start + 55, 25))
+    found = completed(PAGE, Span(start, start + 55), ROOM)
     assert found.start == start
-    assert SCRAP_BYTES <= len(found) < SCRAP_BYTES + 55
+    assert LEAST_BYTES <= len(found) < LEAST_BYTES + 55
     page = Document("end.md", f"Start.{LONG}\n\nNext one.{LONG}\n")
     end = page.content.index(b"\n\nNext")
-    last = Span(*expand_to_whole(page, end - 55, end + 2, 25))
+    last = completed(page, Span(end - 55, end + 2), ROOM)
     assert last.end == end + 2
-    assert SCRAP_BYTES <= len(last) < SCRAP_BYTES + 55
+    assert LEAST_BYTES <= len(last) < LEAST_BYTES + 55
 
 
 @pytest.mark.parametrize(
@@ -152,7 +155,7 @@ def test_a_long_sentence_is_shown_whole():
     sentence = "The pot, " + "which is old, " * 36 + "sings. "
     page = Document("pot.txt", f"Tea is hot. {sentence}Nobody minds. " * 9)
     end = next(int(cut) for cut in page.outline.units if page.content[:cut].endswith(b"old, "))
-    found = Span(*expand_to_whole(page, page.outline.cut_before(end - 1), end, 25))
+    found = completed(page, Span(page.outline.cut_before(end - 1), end), ROOM)
     assert page.text(found.start, found.end).endswith(sentence)
 
 
@@ -163,24 +166,27 @@ def test_an_element_of_a_long_record_is_shown_whole():
     )
     page = Document("chat.log", f"[{turns}]\n")
     start = page.content.index(b"and so on", 2_000)
-    found = Span(*expand_to_whole(page, start, start + 40, 25))
+    found = completed(page, Span(start, start + 40), ROOM)
     assert page.content[: found.start].rstrip().endswith((b"},", b"."))
     assert page.text(found.start, found.end).rstrip().endswith(("},", "."))
 
 
-def test_numbered_steps_are_shown_whole():
-    """Where a list of signs would stay what was found, steps get those before and after."""
+def test_a_list_is_shown_whole_or_not_completed():
+    """Steps get those before and after with their lead-in where there is room for them."""
     steps = [
-        f"Take the pot number {n} and fill it with water that is hot, wait for as long as it takes, and a bit more.\n"
+        f"{n}. Take the pot number {n} and fill it with water that is hot, and wait for a bit more.\n"
         for n in range(1, 8)
     ]
-    for sign, is_whole in (("{}. ", True), ("- ", False)):
-        items = "".join(sign.format(n) + step for n, step in enumerate(steps, 1))
-        page = Document("steps.md", f"{LONG}\n\nDo this:\n\n{items}\n{LONG}\n")
-        start = page.content.index(b"Take the pot number 3") - 3 + (sign == "- ")
-        end = page.content.index(b"Take the pot number 7") - 3 + (sign == "- ")
-        found = Span(*expand_to_whole(page, start, end, 25))
-        assert page.text(found.start, found.end).startswith("Do this:") == is_whole
+    items = "".join(steps)
+    page = Document("steps.md", f"{LONG}\n\nDo this:\n\n{items}\n{LONG}\n")
+    start, end = page.content.index(b"3. Take"), page.content.index(b"7. Take")
+    assert page.text(*edges(completed(page, Span(start, end), 300))).strip() == f"Do this:\n\n{items}".strip()
+    assert page.text(*edges(completed(page, Span(start, end), 90))).strip() == "".join(steps[2:]).strip()
+
+
+def edges(span: Span) -> tuple[int, int]:
+    """The two ends of a span."""
+    return span.start, span.end
 
 
 HEADS = Document(
@@ -200,35 +206,14 @@ def code_span(first: str, last: str) -> Span:
     return Span(content.index(first.encode()) - 8, content.index(b"\n", content.index(last.encode())) + 1)
 
 
-def test_a_long_function_shows_how_it_begins():
-    """Signature with decorators and doc comment, as far as half of what is shown of the function has room for them."""
-    few, many = code_span("step_60 ", "step_65 "), code_span("step_60 ", "step_90 ")
-    ((short, _),) = heads_of(HEADS, [few])
-    assert HEADS.text(short.start, short.end).startswith("    @warm\n    def pour(\n        self,\n")
-    assert HEADS.text(short.start, short.end).endswith('"""Pour some cups.\n')
-    ((long, number),) = heads_of(HEADS, [many])
-    assert number == 0
-    assert HEADS.text(long.start, long.end).endswith('        Of hot tea.\n        """\n')
-
-
-def test_a_head_is_shown_once_and_only_where_it_says_more_than_the_trail():
-    """Several windows of one function have one head, a signature of one line has none, nor what is shown anyhow."""
-    spans = [code_span("step_30 ", "step_60 "), code_span("step_80 ", "step_110 ")]
-    assert len(heads_of(HEADS, spans)) == 1
-    assert heads_of(HEADS, [code_span("sip_30 ", "sip_60 ")]) == []
-    assert heads_of(HEADS, [Span(0, spans[0].end), spans[1]]) == []
-    assert heads_of(HEADS, [code_span("step_60 ", "step_61 ")]) == []
-
-
-def test_what_was_found_comes_before_heads(tmp_path):
-    """A context shows the head of a long function above a gap, and never in place of the lines that were asked for."""
-    with open_store(tmp_path) as engine:
-        engine.add_documents([HEADS])
-        roomy = engine.context("step_100", budget=700).text
-        assert "    @warm\n    def pour(\n        self,\n        cups: int,\n    ) -> int:\n" in roomy
-        assert re.search(r"\n\[\.\.\. lines \d+-\d+\]\n", roomy)
-        for budget in range(40, 700, 60):
-            assert "step_100 = self.move(cups, 100)" in engine.context("step_100", budget=budget).text
+def test_a_window_inside_of_a_function_begins_with_its_signature():
+    """Also where that has several lines: a budget shows it above what was found."""
+    span = code_span("step_60 ", "step_65 ")
+    (window,) = inflate([Hit("long.py", span.start, span.end, 1.0)], [HEADS], sizing="field", budget=200)
+    assert [seam.text for seam in window.seams] == [
+        "class Pot:",
+        "def pour(\n        self,\n        cups: int,\n    ) -> int:",
+    ]
 
 
 def test_the_last_lines_of_a_function_are_not_lost_to_the_next_one(tmp_path):
@@ -245,9 +230,9 @@ def test_the_last_lines_of_a_function_are_not_lost_to_the_next_one(tmp_path):
 def test_nothing_is_added_to_data_and_chats():
     """A record is whole, and so is a message; what others said is another thing."""
     table = Document("a.csv", "a,b\n1,2\n3,4\n")
-    assert expand_to_whole(table, 4, 8, 25) == (4, 8)
+    assert completed(table, Span(4, 8), ROOM) == Span(4, 8)
     chat = Document("chat.txt", "Ann: Hi!\nBob: Tea?\nAnn: Yes.\nBob: Now.\n")
-    assert expand_to_whole(chat, 9, 19, 25) == (9, 19)
+    assert completed(chat, Span(9, 19), ROOM) == Span(9, 19)
 
 
 @given(long_texts, st.integers(0, 10_000), st.integers(1, 3_000), st.sampled_from(["a.md", "a.py", "a.rst", "a.c"]))
@@ -257,9 +242,9 @@ def test_made_whole_holds_what_was_found(text, at, size, path):
     units = document.outline.units.tolist()
     start = units[at % len(units)]
     end = document.outline.cut_after(min(start + size, len(document)))
-    found = Span(*expand_to_whole(document, start, end, 25))
+    found = completed(document, Span(start, end), ROOM)
     assert found.start <= start <= end <= found.end <= len(document)
-    assert len(found) - (end - start) <= max(LEAST_ROOM_BYTES, MOST_ROOM_BYTES) + 2 * EDGE_BYTES
+    assert len(found) - (end - start) <= ROOM + 1_600  # a scrap and a long sentence get a little more
     assert document.text(found.start, found.end).encode() == document.content[found.start : found.end]
 
 
@@ -302,7 +287,8 @@ def test_an_item_of_a_long_list_gets_the_lead_in():
     items = "".join(f"- item {n} of a list that is much too long to be shown\n" for n in range(60))
     page = Document("t.md", f"# T\n\nYou need all of these:\n\n{items}\nAfter.\n")
     start, end = page.content.index(b"- item 30"), page.content.index(b"- item 36")
-    text = pack(inflate([Hit("t.md", start, end, 1.0)], [page], sizing="field"), budget=400, fill="relevant").text
+    windows = inflate([Hit("t.md", start, end, 1.0)], [page], sizing="field", budget=400)
+    text = pack(windows, budget=400, fill="relevant").text
     assert text.count("You need all of these:") == 1
     assert "- item 29" not in text
 

@@ -23,7 +23,7 @@ def test_the_same_windows_as_inflate_makes():
     for cutoff in (3, 7, 1, 5, 4, 6, 2):
         shown, next_hits = ranked[:cutoff], ranked[cutoff : cutoff + 2]
         expected = inflate(shown, known, sizing="field", next_in_line=next_hits)
-        found = cache.windows(ranked, cutoff, known, next_in_line=2)
+        found = cache.windows(ranked, cutoff, known, tokens=4_000, next_in_line=2)
         assert found == expected.windows
         assert [window.sequence for window in found] == [window.sequence for window in expected.windows]
 
@@ -31,8 +31,8 @@ def test_the_same_windows_as_inflate_makes():
 def test_a_window_is_made_once():
     """What the cutoff's move leaves as it was is the same object."""
     cache, ranked, known = WindowCache(), hits(), {PAGE.path: PAGE, OTHER.path: OTHER}
-    first = {window.id: window for window in cache.windows(ranked, 3, known)}
-    again = {window.id: window for window in cache.windows(ranked, 6, known)}
+    first = {window.id: window for window in cache.windows(ranked, 3, known, tokens=4_000)}
+    again = {window.id: window for window in cache.windows(ranked, 6, known, tokens=4_000)}
     shared = first.keys() & again.keys()
     assert shared
     assert all(first[each].text is again[each].text for each in shared)

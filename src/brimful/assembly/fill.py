@@ -14,8 +14,8 @@ from brimful.assembly.select import Placed
 from brimful.documents.documents import Document, Hit
 from brimful.text.spans import Span, whole_characters
 from brimful.text.tokens import least_tokens
-from brimful.windows.cutoff import below_heading, with_words, without_tail
-from brimful.windows.drafts import focused
+from brimful.windows.cutting import focused
+from brimful.windows.whole import end_of_announced, heading_above, whole_ends, with_words, without_tail
 from brimful.windows.window import Window, is_within, touching
 
 FULL_PERCENT = 98
@@ -26,9 +26,6 @@ _PROMISED_TOKENS = 500
 
 _LONGEST_WORD = 32
 """Bytes; longer runs (scripts without spaces, hashes, links) may be broken between characters."""
-
-_MOST_ANNOUNCED = 4
-"""The number of announcements in a row that are followed: a label, a heading, a directive, a lead-in."""
 
 _WORD_END = re.compile(rb"(?<=\S)(?=\s)")
 _WORD_START = re.compile(rb"(?<=\s)(?=\S)")
@@ -330,16 +327,17 @@ class Page:
         units, start, end = stretch.source.outline.units, stretch.start, stretch.end
         if after:
             index = int(units.searchsorted(end, side="right")) - 1 + stretch.steps[after]
-            edge = _with_words_below(stretch.source, start, int(units[min(index, len(units) - 1)]))
-            grown = self._under_the_cap(stretch, start, max(min(edge, stretch.high), end))
+            edge = end_of_announced(stretch.source, start, int(units[min(index, len(units) - 1)]))
+            spans = [(start, max(min(stop, stretch.high), end)) for stop in whole_ends(stretch.source, edge)]
         else:
             index = int(units.searchsorted(start, side="left")) - stretch.steps[after]
             edge = min(max(int(units[max(index, 0)]), stretch.low), start)
-            if stretch.keeps_heading and edge < (heading := _heading_above(stretch.source, start)):
+            if stretch.keeps_heading and edge < (heading := heading_above(stretch.source, start)):
                 edge, stretch.is_held = heading, True
             edge = without_tail(stretch.source, edge, start)
-            grown = self._under_the_cap(stretch, edge, end)
-        moved = grown is not None and grown != (start, end) and self._fits(stretch, *grown)
+            spans = [(edge, end)]
+        grown = (self._under_the_cap(stretch, *span) for span in spans)
+        moved = any(span is not None and span != (start, end) and self._fits(stretch, *span) for span in grown)
         if moved:
             stretch.steps[after] *= 2
         else:
@@ -391,27 +389,6 @@ class Page:
         return low > 0
 
 
-def _with_words_below(source: Document, start: int, end: int) -> int:
-    """An end that leaves no heading, and nothing that announces what follows, without a word of it: a label of
-    reStructuredText stands above its heading, and that above a directive.
-    """
-    for _ in range(_MOST_ANNOUNCED):
-        below = below_heading(source, start, end)
-        if below == end:
-            break
-        end = below
-    return end
-
-
-def _heading_above(source: Document, start: int) -> int:
-    """The start of the heading above a window of prose, or at its beginning; 0 without one."""
-    if source.kind != "prose":
-        return 0
-    starts = source.outline.nested.starts  # all are headings: prose has no other blocks
-    index = bisect_right(starts, start) - 1
-    return starts[index] if index >= 0 else 0
-
-
 def _lines_below(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with an end at each line of the unit after it; prose is not made of lines."""
     start, end = stretch.start, stretch.end
@@ -438,7 +415,7 @@ def _line_ends(source: Document, start: int, end: int) -> list[int]:
 def _ends_within(stretch: _Stretch) -> list[tuple[int, int]]:
     """The window with an end at each word of the unit after it, and of what that unit announces."""
     start, end = stretch.start, stretch.end
-    limit = min(_with_words_below(stretch.source, start, stretch.source.outline.cut_after(end + 1)), stretch.high)
+    limit = min(end_of_announced(stretch.source, start, stretch.source.outline.cut_after(end + 1)), stretch.high)
     return [(start, edge) for edge in _words(stretch.source.content, end, limit, _WORD_END)]
 
 

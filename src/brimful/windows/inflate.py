@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import attrgetter
@@ -13,13 +12,12 @@ from brimful.budget import Budget, budget_of
 from brimful.documents.documents import Document, Hit, by_path
 from brimful.errors import BudgetError, DocumentError, choose
 from brimful.outline.layout import Block
-from brimful.outline.outlines import Outline
 from brimful.outline.prose import refers_back
 from brimful.outline.records import Record
-from brimful.settings import SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
+from brimful.settings import DEFAULT_BUDGET, SIZINGS, STRATEGIES, Sizing, Strategy, WindowSettings
 from brimful.text.spans import Span, check_span, whole_characters
 from brimful.text.tokens import TokenCounter
-from brimful.windows.cutoff import Cutoff, Run, Spans, cut_of, field_cuts, relevance_cutoff
+from brimful.windows.cutoff import field_cuts, relevance_cutoff, rooms_to_grow
 from brimful.windows.cutting import Cut, cuts_for, records_in, snapped, within
 from brimful.windows.policies import Size, size_for
 from brimful.windows.seams import Seam, seams_for, time_in
@@ -149,33 +147,21 @@ def inflate(
     by_name = by_path(documents)
     ranked = _ranked(hits, by_name)
     tokens = budget_of(budget).available if budget is not None else None
-    hard_limit = _check_bytes(max_bytes)
-    room = hard_limit if hard_limit is not None else tokens and tokens * settings.chars_per_token
+    limit = _check_bytes(max_bytes)
+    room = limit if limit is not None else tokens and tokens * settings.chars_per_token
     size = size_for(
         sizing,
         [hit.end - hit.start for hit in ranked],
         budget_bytes=room,
-        budget_tokens=tokens if hard_limit is None else hard_limit // settings.chars_per_token,
+        budget_tokens=tokens if limit is None else limit // settings.chars_per_token,
         settings=settings,
     )
     if sizing == "field":
         cuts = _best_cuts(ranked, by_name, room, settings, counter, _ranked(next_in_line, by_name))
+        cuts = cuts if limit is None else within(cuts, limit)
     else:
-        cuts = cuts_for([(ranked[: size.kept], size)], by_name, settings)
-    if hard_limit is not None:
-        cuts = within(cuts, hard_limit)
-    if settings.snap and sizing != "field":
-        cuts = snapped(cuts, size, hard_limit, floor=_floor(size, settings))
-    windows = _windows(cuts, settings)
-    shown_hits = {hit for window in windows for hit in window.hits}
-    dropped = tuple(hit for hit in ranked if hit not in shown_hits)
-    if strategy == "adjacent":
-        return Inflation(windows, (), size, dropped)
-    linked_items = link(windows, strategy)
-    clusters = tuple(item for item in linked_items if isinstance(item, Cluster))
-    alone = (item for item in linked_items if isinstance(item, Window))
-    ordered = sorted((*alone, *(window for item in clusters for window in item.windows)), key=lambda item: item.order)
-    return Inflation(tuple(ordered), clusters, size, dropped)
+        cuts = _sized_cuts([(ranked[: size.kept], size)], by_name, settings, limit=limit)
+    return _inflation(cuts, ranked, size, settings, strategy)
 
 
 def inflate_pools(
@@ -200,20 +186,44 @@ def inflate_pools(
         if sizing == "radial":
             size = replace(size, kept=min(max(room // max(size.share_bytes, 1), 1), len(hits)))
         shares.append((hits[: size.kept], size))
+    cuts = _sized_cuts(shares, documents, settings, limit=None)
+    all_hits = sorted((hit for hits, _ in pools for hit in hits), key=lambda hit: hit.order)
+    return _inflation(cuts, all_hits, shares[0][1], settings, "adjacent")
+
+
+def _sized_cuts(
+    shares: Sequence[tuple[Sequence[Hit], Size]],
+    documents: Mapping[str, Document],
+    settings: WindowSettings,
+    *,
+    limit: int | None,
+) -> list[Cut]:
+    """The cuts of hits that share a budget, within a limit in bytes, at natural edges."""
     cuts = cuts_for(shares, documents, settings)
-    size = shares[0][1]
-    if settings.snap:
-        cuts = snapped(cuts, size, None, floor=min(_floor(pool_size, settings) for _, pool_size in shares))
-    windows = _windows(cuts, settings)
-    shown_hits = {hit for window in windows for hit in window.hits}
-    dropped = sorted((hit for hits, _ in pools for hit in hits if hit not in shown_hits), key=lambda hit: hit.order)
-    return Inflation(windows, (), size, tuple(dropped))
-
-
-def _floor(size: Size, settings: WindowSettings) -> int:
-    """The smallest window that is shown where the share allows it: 200 bytes, or two of the smallest radii (105 §4)."""
+    if limit is not None:
+        cuts = within(cuts, limit)
+    if not settings.snap:
+        return cuts
+    # 200 bytes, or two of the smallest radii (105 §4), where the share allows it.
     floors = {"density": settings.min_window_bytes, "elastic": 2 * settings.min_radius_bytes}
-    return min(floors.get(size.policy, 0), size.share_bytes)
+    floor = min(min(floors.get(size.policy, 0), size.share_bytes) for _, size in shares)
+    return snapped(cuts, shares[0][1], limit, floor=floor)
+
+
+def _inflation(
+    cuts: Sequence[Cut], hits: Sequence[Hit], size: Size, settings: WindowSettings, strategy: Strategy
+) -> Inflation:
+    """The windows of the cuts, linked by a strategy; hits that none of them shows are dropped."""
+    windows = _windows(cuts, settings, {})
+    shown_hits = {hit for window in windows for hit in window.hits}
+    dropped = tuple(hit for hit in hits if hit not in shown_hits)
+    if strategy == "adjacent":
+        return Inflation(windows, (), size, dropped)
+    linked_items = link(windows, strategy)
+    clusters = tuple(item for item in linked_items if isinstance(item, Cluster))
+    alone = (item for item in linked_items if isinstance(item, Window))
+    ordered = sorted((*alone, *(window for item in clusters for window in item.windows)), key=lambda item: item.order)
+    return Inflation(tuple(ordered), clusters, size, dropped)
 
 
 def _best_cuts(
@@ -226,7 +236,8 @@ def _best_cuts(
 ) -> list[Cut]:
     """The cuts of the hits that the budget has room for, and of the next ones."""
     if room is None:
-        return field_cuts(Cutoff(tuple(ranked), tuple(next_in_line)), documents, whole_share=settings.whole_share)
+        budget_bytes = DEFAULT_BUDGET * settings.chars_per_token
+        return _field_cuts(ranked, next_in_line, documents, budget_bytes=budget_bytes, settings=settings)
 
     def estimate(text: str) -> int:
         return -(-len(text.encode()) // settings.chars_per_token)
@@ -237,7 +248,32 @@ def _best_cuts(
 
     tokens = room // settings.chars_per_token
     cutoff = relevance_cutoff(ranked, map(text_of, ranked), tokens=tokens, cost=counter.count if counter else estimate)
-    return field_cuts(cutoff, documents, whole_share=settings.whole_share)
+    return _field_cuts(cutoff.shown, cutoff.next_in_line, documents, budget_bytes=room, settings=settings)
+
+
+def _field_cuts(
+    shown: Sequence[Hit],
+    next_in_line: Sequence[Hit],
+    documents: Mapping[str, Document],
+    *,
+    budget_bytes: int,
+    settings: WindowSettings,
+    of_units: bool = False,
+) -> list[Cut]:
+    """The windows of the hits that are shown and next in line, document by document."""
+    groups: dict[str, tuple[list[Hit], list[Hit], list[int]]] = {}
+    rooms = rooms_to_grow(len(shown), budget_bytes, percent=settings.whole_share)
+    for hit, room in zip(shown, rooms, strict=True):
+        group = groups.setdefault(hit.path, ([], [], []))
+        group[0].append(hit)
+        group[2].append(room)
+    for hit in next_in_line:
+        groups.setdefault(hit.path, ([], [], []))[1].append(hit)
+    return [
+        cut
+        for path, (first, further, to_grow) in sorted(groups.items())
+        for cut in field_cuts(documents[path], first, further, rooms=to_grow, of_units=of_units)
+    ]
 
 
 def _ranked(hits: Iterable[Hit], documents: Mapping[str, Document]) -> list[Hit]:
@@ -261,14 +297,22 @@ def _check_bytes(max_bytes: int | None) -> int | None:
     return max_bytes
 
 
-def _windows(cuts: Sequence[Cut], settings: WindowSettings) -> tuple[Window, ...]:
-    """Give the cuts their text, their number inside the document, and their coherence."""
+def _windows(
+    cuts: Iterable[Cut], settings: WindowSettings, earlier: dict[tuple[object, ...], Window]
+) -> tuple[Window, ...]:
+    """The windows of the cuts, each with its number inside its document; those made `earlier` are not made again."""
     numbers: dict[str, int] = defaultdict(int)
     windows: list[Window] = []
     for cut in cuts:
-        windows.append(_window_of(cut, numbers[cut.document.path], settings))
-        numbers[cut.document.path] += 1
-    return tuple(sorted(windows, key=lambda window: window.order))
+        path = cut.document.path
+        key = (path, cut.span, *map(id, cut.hits))  # the windows hold their hits, so that no identity is reused
+        window = earlier.get(key) or _window_of(cut, numbers[path], settings)
+        if window.sequence != numbers[path]:
+            window = replace(window, sequence=numbers[path])
+        earlier[key] = window
+        windows.append(window)
+        numbers[path] += 1
+    return tuple(sorted(windows, key=_ORDER))
 
 
 def _window_of(cut: Cut, sequence: int, settings: WindowSettings) -> Window:
@@ -302,24 +346,15 @@ def _time_of(document: Document, hits: Sequence[Hit], core: Span) -> int | None:
     return document.time if record_time is None else record_time
 
 
-# ---- cache: windows of the best hits while the cutoff moves.
-#
-# Packing finds the cutoff by trying. From one try to the next most windows stay equal, so each is built once.
-
-
 class WindowCache:
-    """Windows of one question's hits, which come from a search: in order, each once, inside their documents."""
+    """Windows of one question's hits, which come from a search: in order, each once, inside their documents.
+
+    Packing finds the cutoff by trying. From one try to the next most windows stay equal, so each is built once.
+    """
 
     def __init__(self, settings: WindowSettings | None = None) -> None:
         self._settings = settings or WindowSettings()
-        # The values hold their hits, so that no identity is reused.
-        self._windows: dict[tuple[object, ...], Window] = {}
-        self._hits: Sequence[Hit] = ()
-        self._ranks: dict[str, list[int]] = {}  # by document, the ranks of its hits
-        self._ranked = 0  # the number of hits in there
-        self._shown: dict[tuple[str, int, int, int], list[Window]] = {}
-        # By outline: a document that is read in parts gets a new one when more is read.
-        self._spans: dict[Outline, Spans] = {}
+        self._earlier: dict[tuple[object, ...], Window] = {}
 
     def windows(
         self,
@@ -327,54 +362,16 @@ class WindowCache:
         cutoff: int,
         documents: Mapping[str, Document],
         *,
+        tokens: int,
         next_in_line: int = 0,
-        least_bytes: int = 0,
     ) -> tuple[Window, ...]:
         """Windows of the hits before the cutoff, joined where they touch, and one for each of `next_in_line` after it.
 
-        A window shorter than `least_bytes` is joined with a near one.
+        Of a budget of more `tokens` each window gets more for whole things.
         """
-        last = min(cutoff + next_in_line, len(hits))
-        self.paths(hits, last)
-        windows: list[Window] = []
-        for path, ranks in self._ranks.items():
-            if ranks[0] >= last:
-                break  # documents come in the order of their best hits
-            key = (path, bisect_left(ranks, cutoff), bisect_left(ranks, last), least_bytes)
-            remembered = self._shown.get(key)
-            windows += self._document(documents[path], *key[1:]) if remembered is None else remembered
-        windows.sort(key=_ORDER)
-        return tuple(windows)
-
-    def paths(self, hits: Sequence[Hit], last: int) -> KeysView[str]:
-        """The documents of the first `last` hits, and of any that were needed before."""
-        if hits is not self._hits:
-            self._hits, self._ranked = hits, 0
-            self._ranks.clear()
-            self._shown.clear()
-        for rank in range(self._ranked, last):
-            self._ranks.setdefault(hits[rank].path, []).append(rank)
-        self._ranked = max(self._ranked, last)
-        return self._ranks.keys()
-
-    def _document(self, document: Document, shown_count: int, end: int, least_bytes: int) -> Sequence[Window]:
-        """The windows of one document's first `end` hits, of which `shown_count` are before the cutoff."""
-        spans = self._spans.get(document.outline)
-        if spans is None:
-            share = self._settings.whole_share
-            spans = self._spans[document.outline] = Spans(document, whole_share=share, heads=True, of_units=True)
-        hits = [self._hits[rank] for rank in self._ranks[document.path][:end]]
-        runs = spans.runs(hits[:shown_count], hits[shown_count:], least_bytes=least_bytes)
-        windows = [self._window(document, run, number) for number, run in enumerate(runs)]
-        self._shown[document.path, shown_count, end, least_bytes] = windows
-        return windows
-
-    def _window(self, document: Document, run: Run, number: int) -> Window:
-        key = (document.path, run[0], run[1], *map(id, run[2]))
-        window = self._windows.get(key)
-        if window is None:
-            window = _window_of(cut_of(document, run), number, self._settings)
-        elif window.sequence != number:
-            window = replace(window, sequence=number)
-        self._windows[key] = window
-        return window
+        settings, next_hits = self._settings, hits[cutoff : cutoff + next_in_line]
+        budget_bytes = tokens * settings.chars_per_token
+        cuts = _field_cuts(
+            hits[:cutoff], next_hits, documents, budget_bytes=budget_bytes, settings=settings, of_units=True
+        )
+        return _windows(cuts, settings, self._earlier)

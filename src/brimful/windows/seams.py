@@ -36,6 +36,7 @@ _MAX_SIGNATURE_BYTES = 256
 """Of the line that names a definition; a longer one is left out."""
 _FRAME_BYTES = 8  # what a format writes around a seam, roughly
 _SPEAKER_LOOKBACK_BYTES = 16_384
+_KEYS_LOOKBACK_BYTES = 4_096
 
 # Loaders write messages as `Speaker (2024-05-01T10:00:00Z): …`, or `User: …` where no time is known.
 _MESSAGE = re.compile(
@@ -51,6 +52,8 @@ _WORDS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 _LINE = re.compile(rb"\S(?:[^\n]*\S)?")
 _DECORATION = (b"@", b"#[", b"[<", b"//", b"/*", b"*", b"#!")
 _NOT_BLANK = re.compile(rb"\S")
+_JSON_SIGN = re.compile(rb'"(?:[^"\\]|\\.)*+"|([\[\]{}])')
+_KEY_BEFORE = re.compile(rb'"((?:[^"\\\n]|\\.)+)"\s*:\s*\Z')
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,11 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
     """
     if document.kind == "data":
         header = document.outline.header
-        is_short = header is not None and header[1] - header[0] <= _MAX_HEADER_BYTES
-        return _cut_out(document, span, [("header", *header)] if header and is_short else [])
+        if header is not None:
+            is_short = header[1] - header[0] <= _MAX_HEADER_BYTES
+            return _cut_out(document, span, [("header", *header)] if is_short else [])
+        is_json = document.language == "json"
+        return _cut_out(document, span, _keys_above(document, span.start) if is_json else [])
     if document.kind == "prose":
         return _cut_out(
             document, span, [*_trail(document, span, trail_share), *_lead(document, span)] if trail_share else []
@@ -84,6 +90,8 @@ def seams_for(document: Document, span: Span, *, definitions: bool = False, trai
         ("signature", *_naming_line(document.content, block.signature_start, block.signature_end))
         for block in around[-_MAX_SIGNATURES:]
     ]
+    if ranges and ranges[-1][1] < around[-1].signature_end <= ranges[-1][1] + min(_MAX_SIGNATURE_BYTES, len(span)):
+        ranges[-1] = "signature", ranges[-1][1], around[-1].signature_end
     if definitions and document.is_whole:
         names = used_definitions(document.content, span.start, span.end, document.outline.structure)
         ranges.extend(("definition", name.start, name.end) for name in names)
@@ -119,6 +127,33 @@ def _cut_out(document: Document, span: Span, ranges: Sequence[_Range]) -> tuple[
     return tuple(seams)
 
 
+def _keys_above(document: Document, position: int) -> list[_Range]:
+    r"""The keys of the objects and arrays that a place of JSON lies in, as far as they are near and there is room.
+
+    >>> page = Document("a.json", '{"shop": {"open": [1, 2], "items": [{"name": "tea"}, {"name": "milk"}]}}')
+    >>> [page.text(start, end) for _, start, end in _keys_above(page, 54)]
+    ['items', 'shop']
+    """
+    content, opened = document.content, list[int]()
+    low = document.outline.cut_before(max(position - _KEYS_LOOKBACK_BYTES, 0))
+    for sign in _JSON_SIGN.finditer(content, low, position):
+        if sign[1] in (b"{", b"["):
+            opened.append(sign.start())
+        elif sign[1] and opened:
+            opened.pop()
+    keys: list[_Range] = []
+    room = MAX_TRAIL_BYTES
+    for opening in reversed(opened):
+        key = _KEY_BEFORE.search(content, max(opening - MAX_TRAIL_BYTES, 0), opening)
+        if key is None:
+            continue
+        room -= len(key[1]) + _FRAME_BYTES
+        if room < 0:
+            break
+        keys.append(("heading", *key.span(1)))
+    return keys
+
+
 def _trail(document: Document, span: Span, share: int) -> list[_Range]:
     """The speaker and the headings above a span, the nearest first, as far as there is room."""
     length = span.end - span.start
@@ -136,7 +171,8 @@ def _trail(document: Document, span: Span, share: int) -> list[_Range]:
         size = end - start + _FRAME_BYTES
         if block.signature_end > span.start or end == start:
             continue
-        if size > room:
+        is_nearest = not any(kind == "heading" for kind, _, _ in trail)
+        if size > max(room, min(_MIN_LEAD_BYTES, length // _WINDOW_BYTES_PER_SPEAKER_BYTE) if is_nearest else 0):
             break  # a heading further up says little without this one
         trail.append(("heading", start, end))
         room -= size

@@ -16,16 +16,13 @@ from brimful.errors import choose
 from brimful.outline.prose import refers_back
 from brimful.search.terms import place_of
 from brimful.settings import STRATEGIES, Strategy
+from brimful.text.terms import terms_of
 from brimful.windows.window import Cluster, Coherence, Window
 
 FULL = 10_000
 """The likeness of a text to itself; likenesses are whole numbers, equal on every machine (invariant 2)."""
 
 _STEPS = 32_767
-_WORD = re.compile(r"[^\W\d_]{2,}|\d+")
-_UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
-)
 _NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w'’-]+(?:\s+(?:[A-ZÀ-ÖØ-Þ][\w'’-]+|of|de|von|van|da)(?=\s+[A-Z]|\b))*")
 # Words that begin sentences without naming anyone.
 _OPENERS = frozenset(
@@ -43,36 +40,23 @@ _WORDS_PER_CAPITAL = 5  # with more capitals inside sentences, nouns are capital
 _MANY_TEXTS = 8
 
 
-def terms_of(text: str) -> frozenset[str]:
-    """The words of a text that count for its likeness: case-folded, without short ones; pairs in CJK.
-
-    >>> sorted(terms_of("The Kraken sleeps, the kraken wakes"))
-    ['kraken', 'sleeps', 'wakes']
-    """
-    folded = text.casefold()
-    words = {word for word in _WORD.findall(folded) if len(word) > _SHORT}
-    for run in _UNSPACED.findall(folded):
-        words.discard(run)
-        words.update(run[start : start + 2] for start in range(max(len(run) - 1, 1)))
-    return frozenset(words)
+def _terms_of(text: str) -> frozenset[bytes]:
+    """The terms of a text that count for its likeness: no short ones, but all of scripts without spaces."""
+    return frozenset(name for name in terms_of(text.encode()).names if len(name) > _SHORT)
 
 
-def _rarities(texts: Sequence[frozenset[str]]) -> dict[str, int]:
+def _rarities(texts: Sequence[frozenset[bytes]]) -> dict[bytes, int]:
     """The inverse document frequency of each term, in thousandths.
 
-    >>> _rarities([frozenset({"tea", "pot"}), frozenset({"tea"})])["tea"]
+    >>> _rarities([frozenset({b"tea", b"pot"}), frozenset({b"tea"})])[b"tea"]
     693
     """
     counts = Counter(term for terms in texts for term in terms)
     return {term: round(1_000 * math.log(1 + len(texts) / count)) for term, count in counts.items()}
 
 
-def overlap(first: frozenset[str], second: frozenset[str], worths: Mapping[str, int]) -> int:
-    """The cosine of two sets of weighted terms; a term without a weight counts one.
-
-    >>> overlap(frozenset("abcd"), frozenset("cdef"), {}), overlap(frozenset("abcd"), frozenset("cdef"), {"c": 2})
-    (5000, 7142)
-    """
+def _overlap(first: frozenset[bytes], second: frozenset[bytes], worths: Mapping[bytes, int]) -> int:
+    """The cosine of two sets of weighted terms; a term without a weight counts one."""
     shared, *sizes = (sum(worths.get(term, 1) ** 2 for term in terms) for terms in (first & second, first, second))
     return math.isqrt(shared**2 * FULL**2 // math.prod(sizes)) if all(sizes) else 0
 
@@ -80,17 +64,15 @@ def overlap(first: frozenset[str], second: frozenset[str], worths: Mapping[str, 
 def _steps_of(vector: Sequence[float]) -> NDArray[np.int64]:
     """A vector in whole steps of its largest value, so that products are exact."""
     values = np.asarray(vector, np.float64)
-    largest = float(np.max(np.abs(values))) if values.size else 0.0
-    return np.rint(values / largest * _STEPS).astype(np.int64) if largest else np.zeros(values.size, np.int64)
+    largest = float(np.max(np.abs(values), initial=0.0))
+    return np.rint(values * (_STEPS / largest if largest else 0.0)).astype(np.int64)
 
 
-def cosine(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
+def _cosine(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
     """The cosine of two vectors in steps; opposite directions count as no likeness."""
-    if first.size != second.size:
-        return 0
-    product = int(first @ second)
+    product = int(first @ second) if first.size == second.size else 0
     norms = int(first @ first) * int(second @ second)
-    return math.isqrt(product**2 * FULL**2 // norms) if product > 0 and norms else 0
+    return math.isqrt(product**2 * FULL**2 // norms) if product > 0 else 0
 
 
 class Names:
@@ -163,8 +145,8 @@ class _Card:
     """A window with the features that strategies compare."""
 
     window: Window
-    terms: frozenset[str]
-    worths: Mapping[str, int]  # of terms
+    terms: frozenset[bytes]
+    worths: Mapping[bytes, int]  # of terms
     names: frozenset[str]
     steps: NDArray[np.int64] | None
     thread: str | None  # the subject of a mail
@@ -173,8 +155,8 @@ class _Card:
     def likeness(self, other: _Card) -> int:
         """The likeness of vectors if both have one, else of words."""
         if self.steps is not None and other.steps is not None:
-            return cosine(self.steps, other.steps)
-        return overlap(self.terms, other.terms, self.worths)
+            return _cosine(self.steps, other.steps)
+        return _overlap(self.terms, other.terms, self.worths)
 
 
 # The constants of 085b §3. A day or a score of difference moves few clusters, so none of them is a choice.
@@ -196,7 +178,7 @@ def link(windows: Iterable[Window], strategy: Strategy) -> tuple[Window | Cluste
     choose(strategy, STRATEGIES, what="strategy")
     ranked = sorted(windows, key=lambda window: window.order)
     names = Names([window.text for window in ranked])
-    terms = [terms_of(window.text) for window in ranked]
+    terms = [_terms_of(window.text) for window in ranked]
     worths = _rarities(terms) if strategy == "semantic" else {}
     cards = [_card(window, words, worths, names) for window, words in zip(ranked, terms, strict=True)]
     if strategy == "adjacent":
@@ -216,7 +198,7 @@ def _rank(item: Window | Cluster) -> tuple[float, str, int, int, int, str]:
     return item.order if isinstance(item, Window) else min(window.order for window in item.windows)
 
 
-def _card(window: Window, terms: frozenset[str], worths: Mapping[str, int], names: Names) -> _Card:
+def _card(window: Window, terms: frozenset[bytes], worths: Mapping[bytes, int], names: Names) -> _Card:
     document = window.document
     vectors = (hit.vector for hit in window.hits if hit.vector is not None)
     vector = next(vectors, document.vector if document else None)
