@@ -171,8 +171,7 @@ def _trail(document: Document, span: Span, share: int) -> list[_Range]:
         size = end - start + _FRAME_BYTES
         if block.signature_end > span.start or end == start:
             continue
-        is_nearest = not any(kind == "heading" for kind, _, _ in trail)
-        if size > max(room, min(_MIN_LEAD_BYTES, length // _WINDOW_BYTES_PER_SPEAKER_BYTE) if is_nearest else 0):
+        if size > room:
             break  # a heading further up says little without this one
         trail.append(("heading", start, end))
         room -= size
