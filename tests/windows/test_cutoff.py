@@ -5,6 +5,7 @@ import random
 import pytest
 
 from brimful import Document, Hit, WindowSettings, inflate
+from brimful.windows import cutoff, whole
 from brimful.windows.cutoff import (
     BRIDGED_BYTES,
     GAP_TOKENS,
@@ -57,16 +58,16 @@ def test_as_many_as_the_budget_has_room_for(seed):
     def text_of(hit):
         return PAGE.text(hit.start, hit.end)
 
-    cutoff = relevance_cutoff(hits, map(text_of, hits), tokens=tokens, cost=len)
+    result = relevance_cutoff(hits, map(text_of, hits), tokens=tokens, cost=len)
     shown = plain_cutoff(hits, text_of, tokens, len)
-    assert cutoff.shown == tuple(hits[:shown])
-    assert cutoff.next_in_line == tuple(hits[shown : shown + NEXT_IN_LINE])
+    assert result.shown == tuple(hits[:shown])
+    assert result.next_in_line == tuple(hits[shown : shown + NEXT_IN_LINE])
 
 
 def test_the_best_is_always_shown():
     """One hit that is dearer than the whole budget is offered all the same: it may be trimmed."""
-    cutoff = relevance_cutoff(hits_of([5]), ["x" * 99], tokens=1, cost=len)
-    assert len(cutoff.shown) == 1
+    result = relevance_cutoff(hits_of([5]), ["x" * 99], tokens=1, cost=len)
+    assert len(result.shown) == 1
 
 
 def test_touching_hits_become_one_window():
@@ -134,3 +135,18 @@ def test_a_heading_is_shown_with_what_it_stands_above():
     assert page.text(cut.span.start, cut.span.end).rstrip() == "# Tea\n\n## Brewing\n\nFour minutes."
     [last] = field_cuts(page, [Hit("tea.md", text.index("## End"), len(text), 1.0)])
     assert page.text(last.span.start, last.span.end) == "## End\n"
+
+
+def test_headings_in_a_row_are_walked_once(monkeypatch):
+    """Each of many headings leads to the text below the last; the steps there are not taken by each hit."""
+    steps = []
+    plain = whole.end_of_announced
+    monkeypatch.setattr(cutoff, "end_of_announced", lambda *edges: steps.append(edges) or plain(*edges))
+    for count in (50, 500):
+        page = Document("needles.md", "# needle\n" * count + "\nThe text below.\n")
+        hits = [Hit(page.path, 9 * n, 9 * n + 9, 1_000.0 - n) for n in range(count)]
+        steps.clear()
+        (cut,) = field_cuts(page, hits, rooms=[100] * count)
+        assert (cut.span.start, len(cut.hits)) == (0, count)
+        assert page.text(0, cut.span.end).endswith("The text below.\n")
+        assert len(steps) <= 2
