@@ -97,7 +97,7 @@ def field_cuts(
         _begin_well(cut)
     for hit in next_in_line:
         single = _cut_of(document, hit, of_units=of_units)
-        single.span = Span(single.span.start, end_of_announced(document, single.span.start, single.span.end))
+        single.span = _whole(document, single.span, min(rooms, default=0))
         if of_units:
             single.span = _from_words(single)
         if not any(single.span.shared(cut.span) for cut in cuts):

@@ -201,10 +201,10 @@ def _sized(document: Document, singles: list[Cut], size: Size, settings: WindowS
             length = _content(document, cut.core.start, cut.core.end)
             padding = padding_for(min(cut.share, cap or cut.share), length, settings=settings)
             cut.span = Span(_back(document, cut.core.start, padding), _on(document, cut.core.end, padding))
-        for cut in cuts:
-            longest = limit(cut.share)
-            if longest is not None and len(cut.span) > longest:
-                cut.span = around(cut.core, max(longest, len(cut.core)), within=cut.span)
+    for cut in cuts:
+        longest = limit(cut.share)
+        if longest is not None and len(cut.span) > longest:
+            cut.span = around(cut.core, max(longest, len(cut.core)), within=cut.span)
     count = 0
     cuts = _met(cuts, may_join, cap)
     while settings.refill and len(cuts) != count:

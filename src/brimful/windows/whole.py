@@ -169,7 +169,7 @@ def _ends_with_heading(document: Document, start: int, end: int) -> bool:
 
 
 def _ends_with_header(document: Document, end: int) -> bool:
-    """Whether a table goes on behind these bytes, and no row of it stands in them."""
+    """Whether a table goes on after these bytes, and no row of it stands in them."""
     return any(
         passage.kind == "table" and passage.parts and passage.start < end <= passage.parts[0]
         for passage in document.outline.passages_at(end)
