@@ -46,7 +46,7 @@ class Cut:
     share: int = 0
 
     def join(self, later: Cut) -> None:
-        """Take in a cut that begins at the same byte or later."""
+        """Take in a cut that does not begin earlier."""
         self.span = _cover(self.span, later.span)
         self.core = _cover(self.core, later.core)
         self.hits, self.score = (*self.hits, *later.hits), max(self.score, later.score)

@@ -180,7 +180,7 @@ def _ends_with_header(document: Document, end: int) -> bool:
 
 
 def next_beginning(document: Document, start: int, end: int) -> int:
-    """Where the first heading stands, or in code the function or class below a blank line; `start` without one."""
+    """The start of the first heading, or in code of the function or class below a blank line; `start` without one."""
     if document.kind == "prose":
         heading = document.outline.first_heading(start, end)
         return start if heading is None else heading
