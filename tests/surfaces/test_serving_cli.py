@@ -65,6 +65,8 @@ def test_mcp_speaks_through_standard_output_alone(brimful, corpus, started):
         done = brimful("mcp", corpus, *options)
         assert (done.code, done.out, done.err) == (0, "", "")
     assert started["mcp"]["transport"] == "stdio"
+    assert brimful("mcp", corpus, "--transport", "http", "--allow-host", "notes.example").code == 0
+    assert started["mcp"]["hosts"] == ("notes.example",)
 
 
 def begun(*arguments):

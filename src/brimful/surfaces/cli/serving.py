@@ -58,7 +58,17 @@ def serve(
     return FOUND
 
 
-def mcp(line: Line, *, transport: str, host: str, port: int, token_env: str | None, watch: bool, remove: bool) -> int:
+def mcp(
+    line: Line,
+    *,
+    transport: str,
+    host: str,
+    port: int,
+    token_env: str | None,
+    hosts: Sequence[str],
+    watch: bool,
+    remove: bool,
+) -> int:
     """Answer a model's tools until stopped; `install` lets an agent start this command."""
     if line.paths and line.paths[0] == "install":
         return _install(line, remove=remove)
@@ -70,7 +80,8 @@ def mcp(line: Line, *, transport: str, host: str, port: int, token_env: str | No
     ready = _announced(quiet=line.quiet or is_stdio, as_json=line.as_json and not is_stdio)
     place = _place(line)
     with _followed(line, place, watch=watch):
-        start(place, transport=transport, host=host, port=_port(port), token=token, ready=ready)
+        names = tuple(hosts)
+        start(place, transport=transport, host=host, port=_port(port), token=token, hosts=names, ready=ready)
     return FOUND
 
 

@@ -143,6 +143,7 @@ _WATCH = _switch("watch", "--watch", "Keep following the folders that were added
 _HOST = _value("host", "ADDRESS", "Where to listen; beyond loopback needs a token.", "127.0.0.1")
 _PORT = _number("port", "PORT", "0 takes any that is free.", None, "-p")
 _TOKEN = _value("token_env", "VARIABLE", "The environment variable with the token, if not BRIMFUL_TOKEN.")
+_ALLOW_HOST = _several("hosts", "--allow-host", "NAME", "Another name of this server")
 _ENDS = (_STORE, _JSON, _QUIET)
 _WRITES = (_STORE, _DRY_RUN, _JSON, _QUIET)
 _SERVED = (_WATCH, _EMBEDDER, *_ENDS)
@@ -325,7 +326,7 @@ _ALL = (
         (_PATHS,),
         (
             *(_HOST, _PORT._replace(default=8_080), _TOKEN),
-            _several("hosts", "--allow-host", "NAME", "Another name of this server"),
+            _ALLOW_HOST,
             _several("models", "--allow-model", "MODEL", "A model that clients may condense with"),
             *_SERVED,
         ),
@@ -337,7 +338,7 @@ _ALL = (
         (_PATHS,),
         (
             _value("transport", "stdio|http", "How the client connects.", "stdio"),
-            *(_HOST, _PORT._replace(default=8_081), _TOKEN, *_SERVED),
+            *(_HOST, _PORT._replace(default=8_081), _TOKEN, _ALLOW_HOST, *_SERVED),
             _switch("remove", "--remove", "install: take the server out of the agent's configuration."),
             _switch("yes", "--yes", "install: replace another entry without asking.", "-y"),
         ),

@@ -9,7 +9,7 @@ import io
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -50,15 +50,16 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8081,
     token: str | None = None,
+    hosts: Sequence[str] = (),
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve a store until the client closes standard input (stdio) or Ctrl-C (both); Ctrl-C is a KeyboardInterrupt.
 
     `ready` is called once with the address, or with "stdio". Beyond loopback HTTP needs a token, which clients send
-    as `Authorization: Bearer …`.
+    as `Authorization: Bearer …`. `hosts` are other names that the server is called by.
     """
     choose(transport, _TRANSPORTS, what="transport")
-    settings = ServeSettings(host=host, token=token) if transport == "http" else None
+    settings = ServeSettings(host=host, token=token, hosts=tuple(hosts)) if transport == "http" else None
     place = place_of(store)
     if isinstance(place, Path) and not place.is_file():
         raise InputError(f"{str(store)!r} holds no store; make one first: brimful add FOLDER --store {store}")
