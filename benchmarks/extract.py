@@ -12,7 +12,7 @@ from shared.sets import find_shared
 
 from brimful import Document, tokens_for
 from brimful.densify.extractive import extract, join
-from brimful.densify.slicing import Slicer
+from brimful.densify.plan import Slicer
 from brimful.evaluation import read_set
 from brimful.text.spans import Span
 

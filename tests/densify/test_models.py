@@ -6,10 +6,10 @@ import types
 import pytest
 
 from brimful.densify import Model, model_for
-from brimful.densify.context_limits import learn, limit_in
 from brimful.densify.densify import densify
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.models import _OPENAI
+from brimful.densify.wording import learn, limit_in
 from brimful.errors import (
     AuthError,
     BrimfulError,

@@ -5,8 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimful import Document, SettingError, tokens_for
-from brimful.densify.plan import SEED, Allowances, allowances, check_input, halved, halved_merge, overhead, prompt
-from brimful.densify.slicing import Slicer, groups_of, missing
+from brimful.densify.plan import (
+    SEED,
+    Allowances,
+    Slicer,
+    allowances,
+    check_input,
+    groups_of,
+    halved,
+    halved_merge,
+    missing,
+    overhead,
+    prompt,
+)
 from brimful.errors import InputTooLongError
 from brimful.settings import DensifySettings
 from brimful.text.spans import Span, merge_spans
@@ -102,7 +113,7 @@ def test_a_long_word_is_cut_between_code_points():
     text=st.lists(st.sampled_from(["word ", "Sentence ends. ", "\n\n", "漢字", "x" * 50, "\r\n", "é"]), max_size=80),
     allowance=st.integers(1, 60),
 )
-@pytest.mark.seed("DENS chunks 1", "a text is split by token estimates", where="densify/slicing.py")
+@pytest.mark.seed("DENS chunks 1", "a text is split by token estimates", where="densify/plan.py")
 def test_parts_hold_every_byte_once(text, allowance):
     """Parts are in order, disjoint, within the allowance (save a lone character), and leave out only blank space."""
     whole = "".join(text)

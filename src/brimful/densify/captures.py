@@ -10,14 +10,14 @@ import json
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from blake3 import blake3
 
 from brimful.densify.calls import Model
 from brimful.densify.densify import densify
 from brimful.densify.digest import CitedSentence
-from brimful.densify.memory import Memory
+from brimful.densify.memory import Memory, Row
 from brimful.densify.models import model_for
 from brimful.densify.run import Progress
 from brimful.documents.documents import Document
@@ -167,7 +167,7 @@ class Captures:
         return capture
 
 
-def _read(row: tuple[Any, ...]) -> Capture:
+def _read(row: Row) -> Capture:
     *values, seal = row
     name, model, status, message, original, digest, sources = values
     if seal_of(*values) != seal:

@@ -19,9 +19,8 @@ from brimful.densify.digest import CitedSentence, Digest, text_of
 from brimful.densify.extractive import ExtractiveModel, extract, join
 from brimful.densify.memory import Memory
 from brimful.densify.models import model_for
-from brimful.densify.plan import check_input
+from brimful.densify.plan import Slicer, check_input
 from brimful.densify.run import Merging, Parting, Progress, Run
-from brimful.densify.slicing import Slicer
 from brimful.documents.documents import Document
 from brimful.errors import ContextLimitError, DocumentError
 from brimful.settings import DensifySettings

@@ -42,6 +42,7 @@ CREATE TABLE IF NOT EXISTS captures (
 ) WITHOUT ROWID;
 """
 _Statement = tuple[str, Sequence[Value]]
+Row = tuple[Any, ...]
 _KEYS = {
     "partials": ("key",),
     "places": ("recipe", "source", "start", '"end"'),
@@ -134,13 +135,13 @@ class Memory:
         else:
             self._rows.keep_answers([("DELETE FROM places", ()), ("DELETE FROM partials", ())])
 
-    def captures(self, name: str | None = None) -> Iterator[tuple[Any, ...]]:
+    def captures(self, name: str | None = None) -> Iterator[Row]:
         """The rows of one capture, or of all, by name: values, then their seal."""
         statement = "SELECT * FROM captures WHERE name = ?" if name else "SELECT * FROM captures ORDER BY name"
         for row in self.rows(statement, (name,) if name else ()):
             yield tuple(_text(value) if number in _CAPTURED_TEXTS else value for number, value in enumerate(row))
 
-    def keep_capture(self, row: Sequence[Any]) -> None:
+    def keep_capture(self, row: Row) -> None:
         """Write a capture down, in place of one of its name."""
         packed = [value.encode() if number in _CAPTURED_TEXTS else value for number, value in enumerate(row)]
         self._rows.keep_answers(_replacing("captures", packed))
@@ -149,7 +150,7 @@ class Memory:
         """One statement, committed when this returns."""
         self._rows.keep_answers([(statement, values)])
 
-    def rows(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, statement: str, values: Sequence[Value] = ()) -> list[Row]:
         """The rows of a statement."""
         return self._rows.answers(statement, values)
 
@@ -168,7 +169,7 @@ class Memory:
             self.keep_limit(*row)
         rows = other.rows(f"SELECT {', '.join(_KEYS['places'])}, key FROM places")  # noqa: S608 - names of ours
         self._rows.keep_answers([statement for row in rows for statement in _replacing("places", row)])
-        seals = dict(self.rows("SELECT name, seal FROM captures"))
+        seals: dict[str, bytes] = dict(self.rows("SELECT name, seal FROM captures"))
         for row in other.captures():
             if row[0] not in seals or (replace and seals[row[0]] != row[-1]):
                 self.keep_capture(row)
@@ -255,7 +256,7 @@ class _File:
         """Close the file."""
         self._connection.close()
 
-    def answers(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+    def answers(self, statement: str, values: Sequence[Value] = ()) -> list[Row]:
         """The rows of a statement."""
         with self._lock, _translated(self.path):
             return fetch(self._connection.cursor(), statement, values)

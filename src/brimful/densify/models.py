@@ -14,10 +14,9 @@ from types import ModuleType
 from urllib.parse import urlsplit
 
 from brimful.densify.calls import Completion, Model
-from brimful.densify.context_limits import documented_limit, limit_in
 from brimful.densify.extractive import ExtractiveModel
 from brimful.densify.failures import failure
-from brimful.densify.wording import json_or_text
+from brimful.densify.wording import documented_limit, json_or_text, limit_in
 from brimful.errors import (
     AuthError,
     BrimfulError,

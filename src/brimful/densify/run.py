@@ -13,11 +13,22 @@ from typing import Literal, Self, TypeVar
 from blake3 import blake3
 
 from brimful.densify.calls import Caller
-from brimful.densify.context_limits import learn
 from brimful.densify.digest import Gap, Partial, from_merge, from_part, text_of
 from brimful.densify.memory import Memory
-from brimful.densify.plan import FLOOR_TOKENS, Allowances, Task, allowances, halved, halved_merge, prompt, template
-from brimful.densify.slicing import Slicer, groups_of, missing
+from brimful.densify.plan import (
+    FLOOR_TOKENS,
+    Allowances,
+    Slicer,
+    Task,
+    allowances,
+    groups_of,
+    halved,
+    halved_merge,
+    missing,
+    prompt,
+    template,
+)
+from brimful.densify.wording import learn
 from brimful.documents.documents import Document
 from brimful.errors import CancelledError, ContextLimitError, ProviderError, RequestSizeError
 from brimful.text.spans import Span, merge_spans
