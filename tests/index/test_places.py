@@ -1,10 +1,10 @@
-"""Places near each other, against plain loops."""
+"""Places of terms that follow each other, against a plain loop."""
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimful.index.segments import Places, near, sequence
+from brimful.index.segments import Places, sequence
 
 spots = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 60)), max_size=15, unique=True).map(sorted)
 
@@ -17,13 +17,6 @@ def places(found):
 def pairs(found):
     """Columns as pairs."""
     return list(zip(found.documents.tolist(), found.starts.tolist(), strict=True))
-
-
-@given(spots, spots, st.integers(0, 30))
-def test_near_equals_the_plain_loop(one, other, within):
-    """A place is near another of its own document within so many bytes on either side."""
-    expected = [(d, s) for d, s in one if any(d == e and abs(s - t) <= within for e, t in other)]
-    assert pairs(near(places(one), places(other), within_bytes=within)) == expected
 
 
 @given(spots, spots, spots, st.integers(0, 9))
@@ -44,8 +37,7 @@ def test_sequence_equals_the_plain_loop(one, two, three, gap):
     assert pairs(found) == expected
 
 
-def test_nothing_is_near_nothing():
+def test_an_empty_sequence_is_nowhere():
     """Empty columns give empty columns."""
-    assert len(near(places([]), places([(1, 1)]), within_bytes=5)) == 0
     assert len(sequence([], lengths=[])) == 0
     assert len(sequence([places([(1, 1)]), places([])], lengths=[1, 1])) == 0

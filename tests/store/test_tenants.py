@@ -311,7 +311,7 @@ def test_names_of_corpora_can_not_be_guessed(tenants, ada):
 
 
 def test_estimates_do_not_tell_what_others_have(tenants, ada):
-    """The planner guesses the same for a path, a title, a word or a name that another has, and for one that nobody has:
+    """The planner guesses the same for a path, a title or a name that another has, and for one that nobody has:
     its histograms and commonest values would be read by bisection.
     """
     with tenants.server.connect() as owner:
@@ -323,29 +323,19 @@ def test_estimates_do_not_tell_what_others_have(tenants, ada):
                 "FROM generate_series(1, 20000) AS n",
                 (bob,),
             )
-            owner.execute(
-                "INSERT INTO tenants.all_terms SELECT %s, 'mmm' || n, 1 FROM generate_series(1, 20000) AS n", (bob,)
-            )
-            owner.execute("ANALYZE tenants.all_documents; ANALYZE tenants.all_terms; ANALYZE tenants.corpora")
+            owner.execute("ANALYZE tenants.all_documents; ANALYZE tenants.corpora")
             for one, other in (
                 ("all_documents WHERE path < 'mmm5'", "all_documents WHERE path < 'zzz5'"),
                 ("all_documents WHERE title = 'Payroll'", "all_documents WHERE title = 'Nothing'"),
                 (f"all_documents WHERE corpus = {bob}", "all_documents WHERE corpus = 9999"),
                 ("all_documents WHERE bucket = 1", "all_documents WHERE bucket = 2"),
                 ("all_documents WHERE number > 20000", "all_documents WHERE number > 90000"),
-                ("all_terms WHERE term < 'mmm5'", "all_terms WHERE term < 'zzz5'"),
                 ("own_corpora() WHERE name < 'b'", "own_corpora() WHERE name < 'z'"),
             ):
                 guesses = [_guessed(ada, each) for each in (one, other)]
                 assert guesses[0] == guesses[1], one
         finally:
-            for table in ("all_documents", "all_terms"):
-                owner.execute(
-                    f"DELETE FROM tenants.{table} WHERE corpus = %s AND seal = ''"
-                    if table == "all_documents"
-                    else f"DELETE FROM tenants.{table} WHERE corpus = %s",
-                    (bob,),
-                )
+            owner.execute("DELETE FROM tenants.all_documents WHERE corpus = %s AND seal = ''", (bob,))
 
 
 def _guessed(connection, what):

@@ -89,21 +89,6 @@ def test_captures_go_along(brimful, address, folder, tmp_path, postgres_server, 
     assert captured[0] == 0
 
 
-def test_words_can_be_looked_into(brimful, address, folder, postgres_server):
-    """The table of terms says how often each stands there, and finds them by likeness."""
-    assert brimful("add", str(folder), "--store", address)[0] == 0
-    assert brimful("stores", "terms", "--store", address)[0] == 0
-    with postgres_server.connect() as connection:
-        found = connection.execute(
-            "SELECT term FROM brimful.all_terms JOIN brimful.corpora ON number = corpus "
-            "WHERE name = %s AND term %% 'fourr' ORDER BY similarity(term, 'fourr') DESC",
-            (address.rpartition("=")[2],),
-        ).fetchall()
-        assert ("four",) in found
-        kinds = connection.execute("SELECT indexdef FROM pg_indexes WHERE indexname = 'terms_by_likeness'").fetchall()
-        assert any("gin_trgm_ops" in kind for (kind,) in kinds)
-
-
 def test_a_project_may_not_choose_a_server(brimful, address, folder, monkeypatch):
     """Whoever wrote a checkout does not decide where its readers' texts go."""
     (folder / ".brimful.toml").write_text(f'store = "{address}"\n')

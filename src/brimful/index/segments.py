@@ -1,7 +1,7 @@
 """Where does each term stand?
 
 Sorted numbers packed into few bytes, the postings of many documents in pages of them, several segments made one, and
-where terms stand near each other.
+where terms follow each other.
 """
 
 from __future__ import annotations
@@ -317,7 +317,7 @@ def _merged(parts: Sequence[Postings]) -> Postings:
     return Postings(names, offsets, positions)
 
 
-# ---- places: Where do terms stand, alone and near each other? (085b §5 radial look-up).
+# ---- places: Where do terms stand one after the other?
 
 _OFFSET_BITS = 40
 """A document holds less than a terabyte, a store fewer than eight million documents."""
@@ -344,24 +344,6 @@ class Places:
 
 
 NOWHERE = Places(np.zeros(0, np.int64), np.zeros(0, np.int64))
-
-
-def near(places: Places, neighbours: Places, *, within_bytes: int) -> Places:
-    """The places that have a neighbour at most `within_bytes` before or after them in their document.
-
-    >>> tea = Places(np.array([1, 1, 2]), np.array([10, 500, 10]))
-    >>> pot = Places(np.array([1, 3]), np.array([30, 10]))
-    >>> near(tea, pot, within_bytes=50).starts.tolist()
-    [10]
-    """
-    if not len(places) or not len(neighbours):
-        return NOWHERE
-    keys, neighbour_keys = places.keys, neighbours.keys
-    low = places.documents << _OFFSET_BITS
-    first = np.maximum(keys - within_bytes, low)
-    return places.only(
-        neighbour_keys.searchsorted(first) < neighbour_keys.searchsorted(keys + within_bytes, side="right")
-    )
 
 
 def sequence(terms: Sequence[Places], *, lengths: Sequence[int], gap_bytes: int = 8) -> Places:

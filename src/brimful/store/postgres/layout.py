@@ -12,7 +12,7 @@ may take them.
 
 from __future__ import annotations
 
-VERSION = 4
+VERSION = 5
 LEAST_SERVER = 150_000
 """PostgreSQL 15: views that are read with the rights of the caller."""
 
@@ -44,7 +44,6 @@ COLUMNS = {
     "vector_models": "number int NOT NULL, name text NOT NULL, width int NOT NULL, seal bytea NOT NULL",
     "vectors": "model int NOT NULL, key bytea NOT NULL, numbers bytea NOT NULL, seal bytea NOT NULL",
     "counters": "number int NOT NULL, segments bigint NOT NULL",
-    "terms": 'term text COLLATE "C" NOT NULL, occurrences bigint NOT NULL',
     "partials": "key bytea NOT NULL, text bytea NOT NULL, seal bytea NOT NULL",
     "places": (
         'recipe bytea NOT NULL, source bytea NOT NULL, start bigint NOT NULL, "end" bigint NOT NULL, key bytea NOT NULL'
@@ -72,7 +71,6 @@ _KEYS = {
     "vector_models": "number",
     "vectors": "model, key",
     "counters": "number",
-    "terms": "term",
     "partials": "key",
     "places": 'recipe, source, start, "end"',
     "limits": "endpoint, model, kind",
@@ -99,6 +97,7 @@ CREATE TABLE IF NOT EXISTS corpora (
     readers name
 );
 ALTER TABLE corpora DROP COLUMN IF EXISTS channel, DROP COLUMN IF EXISTS turn;
+DROP TABLE IF EXISTS all_terms CASCADE;
 ALTER TABLE corpora ENABLE ROW LEVEL SECURITY;
 DROP POLICY IF EXISTS own ON corpora;
 CREATE OR REPLACE FUNCTION own_corpora() RETURNS TABLE (number int, name text) {_FUNCTION} AS $${_MINE}$$;

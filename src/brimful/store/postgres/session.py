@@ -12,7 +12,6 @@ from itertools import count
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import psycopg
-from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.types.string import StrDumper, TextBinaryLoader, TextLoader
 
@@ -436,7 +435,7 @@ def _make_tables(connection: Connection, address: Address) -> None:
     """Make the tables, or bring them to this version."""
     version = _version(connection, address)
     if version is not None and version < layout.VERSION:
-        if not owns_tables(connection):
+        if not _owns_tables(connection):
             raise StoreAccessError(
                 f"{address} has tables of version {version}, this program needs {layout.VERSION}; their owner brings "
                 "them up to date by opening a corpus: brimful status --store ADDRESS"
@@ -448,28 +447,15 @@ def _make_tables(connection: Connection, address: Address) -> None:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {address.schema}")
     if version is None or version < layout.VERSION:
         connection.execute(layout.tables())
-        index_terms(connection)
 
 
-def owns_tables(connection: Connection) -> bool:
+def _owns_tables(connection: Connection) -> bool:
     """Whether this role may change the tables."""
     statement = (
         "SELECT pg_catalog.pg_has_role(relowner, 'USAGE') FROM pg_catalog.pg_class WHERE oid = 'versions'::regclass"
     )
     row = connection.execute(statement).fetchone()
     return bool(row and row[0])
-
-
-def index_terms(connection: Connection) -> None:
-    """Index the table of terms by likeness, on a server with pg_trgm."""
-    row = connection.execute(
-        "SELECT nspname FROM pg_catalog.pg_opclass AS kind JOIN pg_catalog.pg_namespace AS place "
-        "ON place.oid = kind.opcnamespace WHERE opcname = 'gin_trgm_ops'"
-    ).fetchone()
-    if row is not None:
-        kind = sql.Identifier(row[0], "gin_trgm_ops")
-        statement = "CREATE INDEX IF NOT EXISTS terms_by_likeness ON all_terms USING gin (term {})"
-        connection.execute(sql.SQL(statement).format(kind))
 
 
 def _number(connection: Connection, address: Address) -> int | None:
@@ -512,7 +498,6 @@ class _ServerState(NamedTuple):
     connections: int
     limit: int
     is_standby: bool
-    has_trigrams: bool
     may_write: bool
     is_above: bool  # row-level security does not hold for it
 
@@ -524,7 +509,7 @@ def server_of(address: Address) -> _ServerState:
             "SELECT current_setting('server_version'), current_user::text, "
             "(SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'), "
             "current_setting('max_connections')::int, "
-            "pg_is_in_recovery(), EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_trgm'), "
+            "pg_is_in_recovery(), "
             "has_table_privilege('all_documents', 'INSERT'), NOT row_security_active('all_documents')"
         )
     return _ServerState(*row)

@@ -30,8 +30,6 @@ from brimful.store.postgres.session import (
     SilentError,
     beginning,
     connected,
-    index_terms,
-    owns_tables,
     prepared,
     translated,
 )
@@ -377,15 +375,6 @@ class PostgresStore(Store):
             for statement, values in statements:
                 cursor.execute(statement, values)
 
-    def write_terms(self, counted: Iterable[tuple[str, int]]) -> int:
-        """Fill the table of terms anew; returns how many there are."""
-        with self._writing() as cursor:
-            if owns_tables(cursor.connection):  # pg_trgm may have come since they were made
-                index_terms(cursor.connection)
-            cursor.execute("DELETE FROM terms")
-            cursor.executemany("INSERT INTO terms VALUES (?, ?)", counted)
-            return int(cursor.fetch("SELECT count(*) FROM terms")[0][0])
-
     def purge(self) -> None:
         """Compact, and forget vectors; the server's files give the room to others after its own VACUUM."""
         with self._writing() as cursor:
@@ -400,17 +389,3 @@ def _turn_of(prefix: str) -> int:
     """The number of the row to lock for a place."""
     first = int.from_bytes(blake3(prefix.encode("utf-8", "surrogateescape")).digest(4), "big") >> 1
     return max(first, layout.FIRST_TURN)
-
-
-# ---- terms, for people who look with SQL
-#
-# A table of terms with their occurrences in live text, filled on request: questions never read it. Where the server has
-# pg_trgm, an index finds terms by likeness and by any part.
-
-
-def list_terms(address: Address) -> int:
-    """Write down all terms of a corpus that is there; returns how many."""
-    with PostgresStore(address, make=False) as store, store.snapshot() as now:
-        terms = now.terms()
-        counted = ((term.decode("utf-8", "backslashreplace"), now.census(term)) for term in terms)
-        return store.write_terms(counted)

@@ -161,9 +161,6 @@ def _database_server(place: Address) -> Iterator[Finding]:
     server = server_of(place)
     used = f"{server.connections} of {server.limit} connections used"
     yield Finding("server", "good", f"PostgreSQL {server.version}, {used}")
-    if not server.has_trigrams:
-        text = "pg_trgm is not there, so terms have no index for look-ups by likeness: CREATE EXTENSION pg_trgm"
-        yield Finding("server", "note", text)
     if server.is_standby:
         yield Finding("server", "note", "it is a standby: it can be asked, and is written to through its primary")
     elif not server.may_write:

@@ -197,16 +197,6 @@ def _corpus_on_server(line: Line) -> Address:
     return Address.of(name)
 
 
-def _terms(line: Line) -> int:
-    """Fill the table of terms, which people look into with SQL."""
-    from brimful.store.postgres.store import list_terms
-
-    place = _corpus_on_server(line)
-    count = list_terms(place)
-    line.show({"store": str(place), "terms": count}, f"{count:,} terms listed\n")
-    return FOUND if count else NOTHING
-
-
 def _roles(line: Line, role: str | None, readers: str | None) -> int:
     """Print the statements that let a role use one corpus and nothing else."""
     from brimful.store.postgres.layout import roles
@@ -226,5 +216,4 @@ _ACTIONS: Mapping[str, Callable[[Line], int]] = {
     "purge": partial(_erase, whole=False),
     "rebuild": _rebuild,
     "warm": _warm,
-    "terms": _terms,
 }

@@ -271,7 +271,7 @@ _ALL = (
         "stores",
         "List the stores of the cache, or copy, rebuild or delete a store.",
         (
-            Argument("action", "list|rm|prune|purge|rebuild|warm|copy|roles|terms", "What to do.", default="list"),
+            Argument("action", "list|rm|prune|purge|rebuild|warm|copy|roles", "What to do.", default="list"),
             _many("paths", "FOLDER|STORE", "A folder that was asked, or a store."),
         ),
         (
@@ -288,7 +288,6 @@ _ALL = (
             "brimful stores warm FOLDER    embed every passage now, so questions don't wait",
             "brimful stores copy FROM TO   copy a store: file, folder or postgresql://...",
             "brimful stores roles          print the SQL that lets a role use a corpus",
-            "brimful stores terms          fill the table of terms, for SQL",
         ),
     ),
     Command(
