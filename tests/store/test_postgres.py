@@ -517,41 +517,6 @@ def test_a_database_that_is_not_there_is_named(postgres_server):
     assert PASSWORD not in said
 
 
-def test_a_deadlock_is_tried_again(postgres_server, address):
-    """A commit that the server ends for the sake of another one is made anew; nobody sees that it was."""
-    with PostgresStore(address) as store, postgres_server.connect() as other, postgres_server.connect() as looking:
-        store.add([entry("a.md", "Tea.")])
-        other.execute("SET deadlock_timeout = '10min'")  # so that it is not this one that gives way
-        other.execute("BEGIN")
-        other.execute(
-            "SELECT number FROM brimful.all_counters WHERE corpus = %s AND number = %s FOR UPDATE",
-            (store.corpus, layout.HELD["writing"]),
-        )
-        ended = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
-        adding = threading.Thread(target=store.add, args=([entry("b.md", "Coffee. " * 500)],))
-        adding.start()
-        waits = (
-            "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) "
-            "WHERE NOT granted AND application_name = 'brimful'"
-        )
-        while looking.execute(waits).fetchone() == (0,):
-            threading.Event().wait(0.02)
-        before = looking.execute(ended).fetchone()[0]
-        other.execute("LOCK TABLE brimful.all_blobs IN SHARE MODE")  # which that commit has written into
-        other.execute("ROLLBACK")
-        adding.join(60)
-        assert not adding.is_alive()
-        looking.execute("SELECT pg_stat_force_next_flush()")
-        for _ in range(500):
-            if looking.execute(ended).fetchone()[0] > before:
-                break
-            threading.Event().wait(0.02)
-        assert looking.execute(ended).fetchone()[0] == before + 1
-        with store.snapshot() as now:
-            assert [row.path for row in now.rows()] == ["a.md", "b.md"]
-        assert verify(address) == []
-
-
 @pytest.fixture
 def no_room(postgres_server):
     """Have the server refuse every blob of a corpus as a full disk does; until the test ends."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, cast
 
 import psycopg
 from blake3 import blake3
@@ -107,28 +107,6 @@ class _Held(PostgresCursor):
         if not self._is_closed:
             self._is_closed = True
             self._store.trips += self.trips
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-_ATTEMPTS = 3
-_OVERTAKEN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
-
-
-def _retried(method: Callable[P, R]) -> Callable[P, R]:
-    """A change that is tried again where the server ended it for the sake of another: nothing of it was kept."""
-
-    @wraps(method)
-    def again(*positional: P.args, **named: P.kwargs) -> R:
-        for _ in range(_ATTEMPTS - 1):
-            try:
-                return method(*positional, **named)
-            except StoreBusyError as error:
-                if not isinstance(error.__context__, _OVERTAKEN):
-                    raise
-        return method(*positional, **named)
-
-    return again
 
 
 class PostgresStore(Store):
@@ -269,19 +247,6 @@ class PostgresStore(Store):
                 cursor.take_turn()
             yield cursor
 
-    write = _retried(Store.write)
-    rename = _retried(Store.rename)
-    compact = _retried(Store.compact)
-    rebuild = _retried(Store.rebuild)
-    claim_folder = _retried(Store.claim_folder)
-    remember_root = _retried(Store.remember_root)
-    _commit_long = _retried(Store._commit_long)  # noqa: SLF001
-    _remove_listed = _retried(Store.remove_of)
-
-    def remove_of(self, prefix: str | None, paths: Iterable[str]) -> int:
-        """Forget documents; of a root, only what comes from below it."""
-        return self._remove_listed(prefix, list(paths))
-
     @contextmanager
     def _merging(self) -> Iterator[tuple[Cursor, Sequence[StoredSegment]]]:
         """Segments are read from a snapshot and written as one while others commit; the turn comes at the end.
@@ -367,7 +332,6 @@ class PostgresStore(Store):
         with self._remembering(write=False) as cursor:
             return cursor.fetch(statement, values)
 
-    @_retried
     def keep_answers(self, statements: Sequence[tuple[str, Sequence[Value]]]) -> None:
         """Some statements in one transaction; it waits for others that keep answers, not for writers of documents."""
         with self._transaction(WAIT_SECONDS) as cursor:
