@@ -88,7 +88,7 @@ def test_a_commit_refuses_to_build_on_a_bucket_that_lost_a_document(path):
     assert verify(path) != []
 
 
-@pytest.mark.parametrize("kind", [schema.PAGE, schema.WORDS, schema.LITTLE, schema.SECTIONS, schema.TEXT])
+@pytest.mark.parametrize("kind", [schema.PAGE, schema.WORDS, schema.SECTIONS, schema.TEXT])
 def test_verify_names_every_blob_that_is_gone(path, kind):
     """Also one that no question of the day needs."""
     assert verify(path) == []
@@ -165,7 +165,7 @@ def read_all(now):
     now.documents()
     for segment in now.segments():
         _ = segment.extents, segment.unit_starts, segment.section_starts, segment.heads, segment.firsts
-        segment.words(), segment.little_words(), list(segment.pages())
+        segment.words(), list(segment.pages())
     now.terms()
 
 

@@ -16,7 +16,6 @@ from brimful.store.merging import FANOUT
 from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
 from brimful.store.writing import NewDocument
-from brimful.text.stems import telling_words
 
 from .test_sqlite import dump, entry
 
@@ -159,22 +158,6 @@ def test_segments_of_one_commit_have_numbers_of_their_own(store, monkeypatch):
             row = now.row(path)
             assert now.read(row.number, 0, row.length) == text.encode()
     assert verify(store.path) == []
-
-
-def test_little_words_are_noted_and_merged(tmp_path):
-    """Each segment notes how often it has the words that tell languages apart; a merged one has all of them."""
-    words = [word for own in telling_words().values() for word in own]
-    with SqliteStore(tmp_path / "store.db") as store:
-        for number in range(FANOUT):
-            store.add([NewDocument(Document(f"{number}.md", f"Which tea {b' '.join(words[: number + 20]).decode()}."))])
-            with store.snapshot() as now:
-                counts = [segment.little_words() for segment in now.segments()]
-                assert sum(counts).tolist() == [now.census(word) for word in words]
-        with store.snapshot() as now:
-            assert len(now.segments()) == 1
-        store.remove(["0.md"])
-        with store.snapshot() as now:
-            assert now.segments()[0].little_words() is None  # of what is left it must be looked up
 
 
 def test_words_are_noted_and_merged(tmp_path):

@@ -171,9 +171,9 @@ class CorpusColumns:
         One such word may be a name, a number in hexadecimals or another language's: how many different ones there are
         decides, against the language that has most.
         """
-        counted = self._little_words()
+        self.snapshot.expect_terms([word for words in telling_words().values() for word in words])
         counts_by_language = {
-            language: [count for word in words if (count := counted(word))]
+            language: [count for word in words if (count := self.census(word))]
             for language, words in telling_words().items()
         }
         totals = {language: sum(counts) for language, counts in counts_by_language.items()}
@@ -186,18 +186,6 @@ class CorpusColumns:
             and totals[name] * _LEAST_SHARE >= largest
         ]
         return tuple(sorted(present, key=lambda name: (-totals[name], name)))
-
-    def _little_words(self) -> Callable[[bytes], int]:
-        """How often each of the words stands that tell languages apart: as segments note it, or looked up."""
-        words = [word for group in telling_words().values() for word in group]
-        totals = np.zeros(len(words), np.int64)
-        for view in self.snapshot.segments():
-            counts = view.little_words()
-            if counts is None:
-                self.snapshot.expect_terms(words)
-                return self.census
-            totals += counts
-        return dict(zip(words, totals.tolist(), strict=True)).__getitem__
 
     # ---- units
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from brimful.documents.documents import is_time
 from brimful.errors import CorruptError
-from brimful.index.segments import Numbers, OpenPage, Postings, read_page, unpack_numbers, unpack_sorted
+from brimful.index.segments import Numbers, OpenPage, Postings, read_page, unpack_sorted
 from brimful.outline.cuts import Heads
 from brimful.outline.kinds import Kind
 from brimful.store.rows import Card, Extents, Row
@@ -319,13 +319,3 @@ _POSITIONS = "a term stands outside of segment {}"
 def check_positions(positions: NDArray[np.integer], row: SegmentRow) -> None:
     """Raise where ascending positions of a term leave the segment's axis."""
     check(not len(positions) or int(positions[-1]) <= row.length, _POSITIONS.format(row.number))
-
-
-def read_counts(packed: bytes, row: SegmentRow, *, count: int) -> Numbers:
-    """Occurrences of some words in a segment."""
-    counts = unpack_numbers(packed)
-    check(
-        len(counts) == count and _is_within(counts, 0, row.length),
-        f"segment {row.number} counts words that it can't have",
-    )
-    return counts

@@ -74,8 +74,8 @@ def is_store(file: Path) -> bool:
 
 # Blobs of a segment are kept under one number: the segment, the kind of blob, the place in its sequence.
 TEXT, PAGE, FIRSTS, UNITS, SECTIONS, HEADS = range(6)
-EXTENTS, CARDS, LITTLE, WORDS = range(7, 11)  # 6 was that of unit codes, until "vectors 1"
-SINGLE = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS, LITTLE)
+EXTENTS, CARDS, WORDS = 7, 8, 10
+SINGLE = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS)
 """The kinds of which a segment has one blob, and which a question reads."""
 CHANGING = (EXTENTS, CARDS)
 """The kinds of blobs that a later commit may write anew."""

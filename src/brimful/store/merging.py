@@ -12,16 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from brimful.index.build import GAP
-from brimful.index.segments import Numbers, Page, Postings, merge_postings, pack_numbers, pages_of, without_empty
+from brimful.index.segments import Numbers, Postings, merge_postings, pages_of, without_empty
 from brimful.outline.cuts import Heads
 from brimful.store.caching import scaled
 from brimful.store.columns import Cuts
-from brimful.store.format import LITTLE, TEXT, Cursor
+from brimful.store.format import TEXT, Cursor
 from brimful.store.rows import BLOCK_BYTES, Card, Extents
-from brimful.store.segments import StoredSegment, telling_names
+from brimful.store.segments import StoredSegment
 from brimful.store.writing import (
     block_blobs,
-    counts_of_telling,
     cut_blobs,
     drop_segment,
     page_blobs,
@@ -109,9 +108,8 @@ def merge(cursor: Cursor, segments: Sequence[StoredSegment]) -> MergedSegment:
     axis = _Axis(cursor, number)
     moves = [_Move(segment, axis.append(segment)) for segment in segments]
     length = axis.close()
-    counts = np.zeros(len(telling_names()), np.int64)
-    write_blobs(cursor, number, page_blobs(_merged_pages(moves, counts)))
-    write_blobs(cursor, number, [(LITTLE, 0, pack_numbers(counts))])
+    merged = merge_postings([move.pages() for move in moves])
+    write_blobs(cursor, number, page_blobs(page for postings in merged for page in pages_of(postings)))
     heads = Heads(*_joined([move.heads() for move in moves]))
     units = np.concatenate([move.cuts(move.segment.unit_starts) for move in moves])
     sections = np.concatenate([move.cuts(move.segment.section_starts) for move in moves])
@@ -162,13 +160,6 @@ class _Move:
                 yield without_empty(page, *self._shifts(page.positions))
             else:
                 yield Postings(page.names, page.offsets, page.positions + shifts)
-
-
-def _merged_pages(moves: Sequence[_Move], counts: Numbers) -> Iterator[Page]:
-    """The pages of all segments; `counts` grows by the words in them that tell languages apart."""
-    for postings in merge_postings([move.pages() for move in moves]):
-        counts += counts_of_telling(postings)
-        yield from pages_of(postings)
 
 
 class _Axis:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain, compress, pairwise
 from typing import Any
 
@@ -22,7 +22,6 @@ from brimful.store.columns import (
     check_positions,
     open_page,
     read_cards,
-    read_counts,
     read_cuts,
     read_extents,
     read_heads,
@@ -35,7 +34,6 @@ from brimful.store.format import (
     EXTENTS,
     FIRSTS,
     HEADS,
-    LITTLE,
     PAGE,
     SECTIONS,
     TEXT,
@@ -49,8 +47,6 @@ from brimful.store.format import (
     seal_of,
 )
 from brimful.store.rows import BLOCK_BYTES, Card, Extents
-from brimful.text.stems import telling_words
-from brimful.text.terms import Names
 
 _NO_POSITIONS = np.zeros(0, np.int64)
 _TIMES, _FLOOR_BYTES = 64, 64 << 20
@@ -67,12 +63,6 @@ def _kept_bytes_of(store_bytes: int) -> int:
     [63, 51, 20]
     """
     return max(_KEPT_BYTES, _MOST_KEPT_BYTES - store_bytes // 8)
-
-
-@cache
-def telling_names() -> Names:
-    """The words that tell languages apart, in the order of their counts in a segment."""
-    return Names.of([word for words in telling_words().values() for word in words])
 
 
 class BlobReader:
@@ -248,12 +238,6 @@ class StoredSegment:
         numbers = bases.searchsorted(positions, side="right") - 1
         inside: NDArray[np.bool_] = (numbers >= 0) & (positions < ends[numbers])
         return inside
-
-    def little_words(self) -> Numbers | None:
-        """Occurrences of each word that tells languages apart; None where some text is dead."""
-        if self.dead:
-            return None
-        return read_counts(self._blobs.blob(key_of(self.number, LITTLE)), self.row, count=len(telling_names()))
 
     def words(self) -> bytes:
         """The terms of letters in lines, sorted, dead text included."""

@@ -24,7 +24,6 @@ from brimful.store.format import (
     EXTENTS,
     FIRSTS,
     HEADS,
-    LITTLE,
     PAGE,
     SECTIONS,
     TEXT,
@@ -37,12 +36,12 @@ from brimful.store.format import (
 )
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
 from brimful.store.rows import BLOCK_BYTES, Card
-from brimful.store.segments import StoredSegment, telling_names
+from brimful.store.segments import StoredSegment
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.sqlite import opened_to_read
 from brimful.store.state import checked_roots
 from brimful.store.store import Store
-from brimful.store.writing import DocumentRow, NewDocument, counts_of_telling
+from brimful.store.writing import DocumentRow, NewDocument
 
 # ---- copying
 #
@@ -185,7 +184,7 @@ def _problems(cursor: Cursor) -> Iterator[str]:
     yield from _document_problems(now)
 
 
-_SINGLE = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS, LITTLE, WORDS)
+_SINGLE = (FIRSTS, UNITS, SECTIONS, HEADS, EXTENTS, CARDS, WORDS)
 
 
 def _segment_problems(segment: StoredSegment) -> Iterator[str]:
@@ -202,7 +201,7 @@ def _segment_problems(segment: StoredSegment) -> Iterator[str]:
         yield f"segment {segment.number} has a blob that nothing names, of kind {kind}, number {place}"
     if named - places:
         return
-    words, counts = b"", np.zeros(len(telling_names()), np.int64)
+    words = b""
     following = [*segment.firsts[1:], None]
     for place, postings in enumerate(segment.pages()):
         names = list(postings.names)
@@ -211,12 +210,8 @@ def _segment_problems(segment: StoredSegment) -> Iterator[str]:
         if not names or names[0] != segment.firsts[place] or not is_sorted or (end is not None and names[-1] >= end):
             yield f"page {place} of segment {segment.number} does not hold the terms that it is found by"
         words += b"".join(page.words for page in pages_of(postings))
-        counts += counts_of_telling(postings)
     if words != segment.words():
         yield f"the words of segment {segment.number} are not the ones of its pages"
-    stored_counts = segment.little_words()
-    if stored_counts is not None and not np.array_equal(stored_counts, counts):
-        yield f"segment {segment.number} counts words otherwise than its pages"
     begun = segment.extents.bases[segment.extents.ends > segment.extents.bases]
     for cuts in (segment.unit_starts, segment.section_starts):
         if not np.isin(begun, cuts).all():

@@ -16,7 +16,7 @@ from blake3 import blake3
 from brimful.documents.documents import Document
 from brimful.documents.reading import LongDocument
 from brimful.index.build import Extent, Outlined, extents_from, extents_of, index_terms, outline_extents
-from brimful.index.segments import Numbers, Page, Postings, pack_numbers, pack_sorted, pages_of
+from brimful.index.segments import Numbers, Page, pack_sorted, pages_of
 from brimful.native.terms import multiplier_of
 from brimful.outline.cuts import Heads
 from brimful.outline.kinds import Kind
@@ -27,7 +27,6 @@ from brimful.store.format import (
     EXTENTS,
     FIRSTS,
     HEADS,
-    LITTLE,
     PAGE,
     SECTIONS,
     TEXT,
@@ -39,8 +38,7 @@ from brimful.store.format import (
 )
 from brimful.store.merkle import bucket_of, leaf_hash
 from brimful.store.rows import BLOCK_BYTES, Card, Extents
-from brimful.store.segments import BlobReader, StoredSegment, telling_names
-from brimful.text.terms import Names
+from brimful.store.segments import BlobReader, StoredSegment
 
 if TYPE_CHECKING:
     from brimful.documents.loaders.loaded import SourceMap
@@ -249,8 +247,7 @@ def _packed(draft: _SegmentDraft, *, multiplier: int | None = None) -> _SegmentB
     blocks = list(block_blobs(memoryview(texts.padded)[:length]))
     postings, cuts = index_terms(texts.padded, multiplier=multiplier), texts[2:]
     del texts
-    counts = pack_numbers(counts_of_telling(postings))
-    blobs = [*page_blobs(pages_of(postings)), (LITTLE, 0, counts), *cut_blobs(*cuts), *blocks]
+    blobs = [*page_blobs(pages_of(postings)), *cut_blobs(*cuts), *blocks]
     return _SegmentBytes(length, extents, blobs)
 
 
@@ -263,12 +260,6 @@ def page_blobs(pages: Iterable[Page]) -> Iterator[_Blob]:
         words.append(page.words)
     yield FIRSTS, 0, compressed(b"\n".join(firsts))
     yield WORDS, 0, compressed(b"".join(words))
-
-
-def counts_of_telling(postings: Postings) -> Numbers:
-    """Occurrences of each word that tells languages apart."""
-    rows, is_present = Names.of(postings.names).find(telling_names())
-    return np.where(is_present, np.append(np.diff(postings.offsets), 0)[rows], 0)
 
 
 def cut_blobs(units: Numbers, sections: Numbers, heads: Heads) -> Iterator[_Blob]:
