@@ -238,11 +238,10 @@ def test_a_folder_that_was_renamed_is_another_folder(disk, store):
     assert names(store) == ["docs/deep/pot.py", "docs/tea.md", "papers/deep/pot.py", "papers/tea.md"]
 
 
-def test_a_file_that_moves_keeps_its_folder(disk, store, monkeypatch):
-    """A renamed file is called by the same folder, and not read again."""
+def test_a_file_that_moves_keeps_its_folder(disk, store):
+    """A renamed file is called by the same folder."""
     ingest(store, disk / "work/docs", label="handbook")
     (disk / "work/docs/tea.md").rename(disk / "work/docs/deep/green.md")
-    monkeypatch.setattr("brimful.ingest.batches.load_file", lambda *_, **__: pytest.fail("opened"))
     assert ingest(store, disk / "work/docs").files == [("renamed", "handbook/deep/green.md")]
     assert names(store) == ["handbook/deep/green.md", "handbook/deep/pot.py"]
 
@@ -253,21 +252,6 @@ def test_a_preview_names_what_adding_would(disk, store):
     assert [skip.path for skip in preview(disk / "work/docs").skipped] == ["docs/.env"]
     assert [skip.path for skip in preview(disk / "work/docs", store, label="x").skipped] == ["x/.env"]
     assert store.roots() == {}
-
-
-def test_a_store_from_before_is_named_anew_when_it_is_added_again(disk, store, tmp_path):
-    """Documents of a program that named them without their folder get their names, as in a new store."""
-    place = disk / "work/docs"
-    ingest(store, place)
-    for name in ("tea.md", "deep/pot.py"):  # as it was before: no folder in front, the folder's name without a slash
-        assert store.rename(f"docs/{name}", name, origin=f"{place}//{name}")
-    store.remember_root(f"{place}//", "docs")
-    assert preview(place, store).changed == 2
-    report = ingest(store, place)
-    assert (report.changed, report.unchanged) == (2, 0)
-    with store.snapshot() as now:
-        assert (now.root, names(store)) == added(tmp_path / "new.db", place)
-    assert ingest(store, place).unchanged == 2
 
 
 def test_a_folder_whose_name_is_not_utf8_is_refused(store, tmp_path):

@@ -141,7 +141,7 @@ def test_many_short_documents_fill_the_brim(folder, seed, form, budget):
 
 histories = st.lists(
     st.tuples(
-        st.sampled_from(["add", "remove", "edit", "rename", "compact", "purge", "reopen"]),
+        st.sampled_from(["add", "remove", "edit", "compact", "purge", "reopen"]),
         st.integers(0, 5),
         st.one_of(texts, st.sampled_from(["Tea again. Lisbonne arrivals. " * 9, "teas teapots teatime lisbons"])),
     ),
@@ -152,7 +152,7 @@ histories = st.lists(
 @few
 @given(docs=documents(text=st.one_of(texts, long_texts), most=4), history=histories, question=questions, choice=choices)
 def test_history_does_not_matter(folder, small_segments, docs, history, question, choice):
-    """After any history of adding, editing, renaming, removing and merging the bytes are those of a fresh store."""
+    """After any history of adding, editing, removing and merging the bytes are those of a fresh store."""
     place = Path(tempfile.mkdtemp(dir=folder))
     engine = open_store(place)
     for at, (what, number, text) in enumerate(history):
@@ -161,8 +161,6 @@ def test_history_does_not_matter(folder, small_segments, docs, history, question
             engine.add_documents([Document(path, text, time=at)])
         elif what == "remove":
             engine.remove(path)
-        elif what == "rename":
-            engine._store.rename(path, f"other{(number + 1) % 6}.md")
         elif what == "compact":
             engine._store.compact()
         elif what == "purge":

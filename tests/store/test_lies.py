@@ -67,7 +67,6 @@ def test_a_commit_refuses_to_build_on_a_store_that_lost_a_segment(path):
         for change in (
             lambda: store.add([entry("new.md", "tea")]),
             lambda: store.remove(["2.md"]),
-            lambda: store.rename("2.md", "two.md"),
             store.compact,
             store.rebuild,
         ):

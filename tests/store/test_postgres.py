@@ -73,12 +73,11 @@ def both(store, file, change):
 
 
 def test_any_history_gives_what_a_file_holds(store, file):
-    """Documents, places, cuts and roots are those of SQLite after adding, replacing, removing, renaming, compacting."""
+    """Documents, places, cuts and roots are those of SQLite after adding, replacing, removing, compacting."""
     texts = [entry(f"d{n}.md", f"# Part {n}\n\nTea number {n} is served at {n}. " * (n + 1)) for n in range(12)]
     both(store, file, lambda each: each.add(texts))
     both(store, file, lambda each: each.add([entry("d3.md", "Coffee."), entry("x.py", "def tea():\n    return 4\n")]))
     both(store, file, lambda each: each.remove(["d4.md", "nowhere.md", "d5.md"]))
-    both(store, file, lambda each: each.rename("d6.md", "e6.md"))
     both(store, file, lambda each: each.add([entry("d4.md", "Tea again.")]))
     both(store, file, lambda each: each.compact())
     both(store, file, lambda each: each.rebuild())
@@ -218,7 +217,7 @@ def test_processes_add_at_once(postgres_server, address, tmp_path):
 
 
 def test_writers_and_mergers_do_not_disturb_each_other(address, tmp_path):
-    """Four writers add, replace, rename and remove in small commits, and merge meanwhile: one corpus at the end."""
+    """Four writers add, replace and remove in small commits, and merge meanwhile: one corpus at the end."""
     failed = []
 
     def work(number):
@@ -227,8 +226,6 @@ def test_writers_and_mergers_do_not_disturb_each_other(address, tmp_path):
                 for turn in range(12):
                     own.add([entry(f"{number}-{turn}.md", f"Tea {number} {turn}. " * 20)])
                     own.add([entry(f"{number}-{turn}.md", f"Cup {number} {turn}. " * 20)])
-                    if turn % 3 == 1:
-                        own.rename(f"{number}-{turn}.md", f"{number}-{turn}-new.md")
                     if turn % 3 == 2:
                         own.remove([f"{number}-{turn}.md"])
         except BaseException as error:
@@ -245,16 +242,15 @@ def test_writers_and_mergers_do_not_disturb_each_other(address, tmp_path):
     with SqliteStore(tmp_path / "alone.db") as alone, PostgresStore(address) as store:
         for number in range(4):
             for turn in range(12):
-                name = {0: f"{number}-{turn}.md", 1: f"{number}-{turn}-new.md"}.get(turn % 3)
-                if name:
-                    alone.add([entry(name, f"Cup {number} {turn}. " * 20)])
+                if turn % 3 != 2:
+                    alone.add([entry(f"{number}-{turn}.md", f"Cup {number} {turn}. " * 20)])
         store.tidy()
         assert dump(store) == dump(alone)
         with store.snapshot() as now:
             assert len(now.segments()) < 8
 
 
-@pytest.mark.parametrize("change", ["remove", "rename", "merge"])
+@pytest.mark.parametrize("change", ["remove", "merge"])
 def test_a_merge_that_others_overtook_is_dropped(address, change):
     """What it read is not what is there any more, so nothing of it stays; others did not wait for it."""
     with PostgresStore(address) as store, PostgresStore(address) as other:
@@ -264,8 +260,6 @@ def test_a_merge_that_others_overtook_is_dropped(address, change):
         cursor, views = merging.__enter__()
         if change == "remove":
             other.remove(["1.md"])
-        elif change == "rename":
-            assert other.rename("1.md", "new.md")
         else:
             other.compact()
         with pytest.raises(ChangedError) as overtaken:

@@ -92,7 +92,7 @@ def model_places(model):
 
 
 class History(RuleBasedStateMachine):
-    """Adds, edits, deletes, renames, compacts and reopens in any order."""
+    """Adds, edits, deletes, compacts and reopens in any order."""
 
     @initialize(moved=st.sampled_from([0, merging._MOVED_BYTES]), fanout=st.sampled_from([2, 3, merging.FANOUT]))
     def start(self, moved, fanout):
@@ -125,16 +125,6 @@ class History(RuleBasedStateMachine):
         """Delete one, there or not."""
         assert self.store.remove([path]) == (path in self.model)
         self.model.pop(path, None)
-
-    @rule(old=st.sampled_from(PATHS), new=st.sampled_from(PATHS))
-    def rename(self, old, new):
-        """The content moves to another path: as it is stored where its kind stays, else it is added again."""
-        if old in self.model and old != new:
-            text, when = self.model.pop(old)
-            if new in self.model or not self.store.rename(old, new):
-                self.store.remove([old])
-                self.store.add([entry(new, text, when)])
-            self.model[new] = (text, when)
 
     @rule()
     def rebuild(self):

@@ -34,8 +34,8 @@ def ingest(
     A folder's documents are named `label/path below it`: the label is its name, or the one given when it was first
     added (ruling 18). A single file has its plain name.
 
-    An unchanged file costs one stat. Changed files are read again, vanished ones removed, and a renamed one keeps its
-    indexed content. Processes that add take turns; `wait_seconds` bounds how long to wait for one.
+    An unchanged file costs one stat. Changed and renamed files are read again, vanished ones removed. Processes that
+    add take turns; `wait_seconds` bounds how long to wait for one.
     """
     root, settings = root_of(place), settings or SourceSettings()
     with store.turn(prefix_of(root), wait_seconds=wait_seconds):
@@ -98,13 +98,15 @@ class _Update:
             self.globs = [store.origins(prefix) for prefix in naming.shared if prefix != naming.prefix]
             self.store_files = {os.fspath(path) for path in store.own_files()}
         self.renewed: set[str] = set()  # paths of outdated documents that were stored again
+        self.moved: dict[str, str] = {}  # files under another name: the new one and the old one
         self.skipped: list[Skipped] = []  # of files that were read, listed after the unread ones
 
     def run(self) -> Report:
         """Walk, read, write, remove."""
         files: Iterable[Found] = self.changed_files()
         if self.outdated:
-            files = self._renamed(list(files))  # vanished files are known at the end of the walk
+            files = list(files)  # vanished files are known at the end of the walk
+            self.moved = self._moved(files)
         outdated_paths = {path for origin in self.outdated.values() for path in origin.paths}
         long: list[Found] = []
         with closing(indexed_batches(_short(files, long), self.naming, self.settings)) as batches:
@@ -147,19 +149,13 @@ class _Update:
             for path in [path for path in self.outdated if path == skipped.path or path.startswith(folder)]:
                 del self.outdated[path]
 
-    def _renamed(self, files: list[Found]) -> list[Found]:
-        """Give files that only moved their new path; returns the others."""
-        by_stamp = {old.stamp: path for path, old in sorted(self.outdated.items(), reverse=True) if len(old.paths) == 1}
-        unmoved = []
-        for file in files:
-            old = by_stamp.get(stamp_of(file)) if file.path not in self.outdated else None
-            new, origin = self.naming.folder + file.path, self.naming.prefix + file.path
-            if old is not None and self.store.rename(self.outdated[old].paths[0], new, origin=origin):
-                self.report.note("renamed", file.path)
-                del self.outdated[old], by_stamp[stamp_of(file)]
-            else:
-                unmoved.append(file)
-        return unmoved
+    def _moved(self, files: list[Found]) -> dict[str, str]:
+        """The new name of each file that only moved, by its stamp, and the old one."""
+        old_names = {
+            old.stamp: path for path, old in sorted(self.outdated.items(), reverse=True) if len(old.paths) == 1
+        }
+        fresh = (file for file in files if file.path not in self.outdated)
+        return {file.path: old for file in fresh if (old := old_names.pop(stamp_of(file), None)) is not None}
 
     def _write(self, batch: list[Found], results: list[FileResult], prepared: Batch) -> list[FileResult]:
         """Commit a batch, without files whose names texts have got meanwhile."""
@@ -198,14 +194,17 @@ class _Update:
 
     def _note(self, file: Found, result: FileResult, outdated_paths: set[str]) -> None:
         if result.paths:
-            self.report.note("changed" if file.path in self.outdated else "added", file.path)
+            is_changed, is_moved = file.path in self.outdated, file.path in self.moved
+            self.report.note("changed" if is_changed else "renamed" if is_moved else "added", file.path)
             self.renewed.update(outdated_paths.intersection(result.paths))
+        else:
+            self.moved.pop(file.path, None)
         self.skipped += result.skipped
         if any(skipped.reason in _MAY_PASS for skipped in result.skipped):
             self.outdated.pop(file.path, None)
 
     def _remove_vanished(self) -> None:
-        for name in sorted(self.outdated):
+        for name in sorted(self.outdated.keys() - self.moved.values()):
             if self.renewed.isdisjoint(self.outdated[name].paths):
                 self.report.note("removed", name)
         vanished = [path for old in self.outdated.values() for path in old.paths if path not in self.renewed]

@@ -14,7 +14,7 @@ from brimful.documents.documents import check_path
 from brimful.documents.remote import parts_of
 from brimful.documents.sources import Found, Root, stamp_of
 from brimful.errors import DocumentError
-from brimful.store.store import Named, Origins, Store, is_folder
+from brimful.store.store import Named, Origins, Store
 
 
 class Naming(NamedTuple):
@@ -38,14 +38,14 @@ def claim(store: Store, root: Root, label: str | None) -> Naming:
     shared = _shared(root, roots)
     recorded = roots.get(prefix)
     folders = _folders(root, label)
-    if is_folder(recorded):
+    if recorded is not None:
         if label is not None and recorded != folders[0].folder:
             raise DocumentError(
                 f"the documents of {os.fspath(root.path)!r} are named {recorded!r}…, and names do not change; "
                 "leave the other name out, or add the folder to a new store"
             )
         return Naming(recorded, prefix, shared)
-    used = {folder for root_prefix in shared if root_prefix != prefix and is_folder(folder := roots.get(root_prefix))}
+    used = {roots[root_prefix] for root_prefix in shared if root_prefix != prefix and root_prefix in roots}
     if used and label is None:  # another glob of this folder
         folders = [Named(folder) for folder in sorted(used)]
     folder = store.claim_folder(prefix, folders, own_prefixes=shared)
@@ -61,7 +61,7 @@ def foresee(store: Store | None, root: Root, label: str | None) -> Naming:
     """How a place's documents would be called if nothing else was added before."""
     roots = {} if store is None else store.roots()
     recorded = roots.get(prefix_of(root))
-    folder = recorded if is_folder(recorded) else _folders(root, label)[0].folder
+    folder = _folders(root, label)[0].folder if recorded is None else recorded
     return Naming(folder, prefix_of(root), _shared(root, roots))
 
 

@@ -117,7 +117,7 @@ def _put(store: Store, entries: Sequence[NewDocument]) -> Report:
         for entry in entries:
             row = now.row(entry.document.path)
             report.added += row is None
-            is_same = row is not None and (row.id, row.time) == (entry.document.id, entry.document.time)
+            is_same = row is not None and (row.id.hex(), row.time) == (entry.document.id, entry.document.time)
             report.unchanged += is_same
             report.changed += row is not None and not is_same
             if not is_same:

@@ -136,18 +136,18 @@ class SegmentRow(NamedTuple):
 
 def checked_row(values: Sequence[Any]) -> Row:
     """A document's row from the columns of its table, but for the seal."""
-    number, path, raw_id, content_hash, _, _, length, time, kind, language, rule, title, _, _ = values
+    row = Row(*values)
     check(
-        _are_whole((number, length), 0, _MOST_DOCUMENT_BYTES)
-        and _are_texts((path, rule))
-        and _are_texts((language, title), or_none=True)
-        and _is_a_kind((kind,))
-        and _are_times((time,))
-        and type(raw_id) is type(content_hash) is bytes
-        and len(raw_id) == len(content_hash) == 32,
-        f"the row of document {number!r:.40} says what no document has",
+        _are_whole((row.number, row.length), 0, _MOST_DOCUMENT_BYTES)
+        and _are_texts((row.path, row.rule))
+        and _are_texts((row.language, row.title), or_none=True)
+        and _is_a_kind((row.kind,))
+        and _are_times((row.time,))
+        and type(row.id) is type(row.content_hash) is bytes
+        and len(row.id) == len(row.content_hash) == 32,
+        f"the row of document {row.number!r:.40} says what no document has",
     )
-    return Row(number, path, raw_id.hex(), content_hash, length, time, kind, language, rule, title)
+    return row
 
 
 # ---- tables: several columns of one length as one blob

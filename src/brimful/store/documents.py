@@ -40,7 +40,7 @@ class PartlyRead(Document):
     def __init__(self, snapshot: StoredSnapshot, row: Row, lines: LineCount) -> None:
         self._bytes = _Places(row.length, lambda start, end: snapshot.read(row.number, start, end))
         content = cast("bytes", self._bytes)  # as far as it is used
-        super().__init__(row.path, content, time=row.time, kind=row.kind, language=row.language, id=row.id)
+        super().__init__(row.path, content, time=row.time, kind=row.kind, language=row.language, id=row.id.hex())
         self._snapshot, self._number, self._length, self._lines = snapshot, row.number, row.length, lines
         self._bytes.read_in([(0, _EDGE), (row.length - _EDGE, row.length)])
         first = outline(self.content[:_EDGE], kind="data", language=row.language) if row.kind == "data" else None
@@ -280,4 +280,6 @@ def _read(snapshot: StoredSnapshot, row: Row, *, as_stored: bool) -> Document:
         check_cuts(content, *cuts)
         heads = snapshot.heads(row.number) if row.length > LARGEST else None
         stored = Outline(row.kind, row.language, len(content), *cuts, content=content, path=row.path, heads=heads)
-    return Document(row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=stored)
+    return Document(
+        row.path, content, id=row.id.hex(), time=row.time, kind=row.kind, language=row.language, outline=stored
+    )

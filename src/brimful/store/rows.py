@@ -18,25 +18,6 @@ BLOCK_BYTES = 65_536
 """Bytes of text in a stored block; no single read is ever larger than a few of them (085b §4)."""
 
 
-class Row(NamedTuple):
-    """A live document as the store knows it."""
-
-    number: int
-    path: str
-    id: str
-    content_hash: bytes
-    length: int
-    time: int | None = None
-    kind: Kind = "prose"
-    language: str | None = None
-    rule: str = "utf-8"
-    title: str | None = None
-
-
-NO_TIME = int(np.iinfo(np.int64).min)
-"""The time of a document without one, in the column of times."""
-
-
 class Card(NamedTuple):
     """The facts of a live document that search shows."""
 
@@ -47,6 +28,36 @@ class Card(NamedTuple):
     time: int | None
     kind: Kind
     language: str | None
+
+
+class Row(NamedTuple):
+    """The columns of a document in its table, but for the seal; its number is 0 until it is stored."""
+
+    number: int
+    path: str
+    id: bytes
+    content_hash: bytes
+    leaf: bytes
+    bucket: int
+    length: int
+    time: int | None
+    kind: Kind
+    language: str | None
+    rule: str
+    title: str | None
+    origin: str | None
+    stamp: str | None
+
+    @property
+    def card(self) -> Card:
+        """The facts that search shows."""
+        return Card(self.number, self.path, self.title, self.length, self.time, self.kind, self.language)
+
+
+COLUMNS = ", ".join(Row._fields)
+"""The columns of documents in a statement."""
+NO_TIME = int(np.iinfo(np.int64).min)
+"""The time of a document without one, in the column of times."""
 
 
 class Listed(NamedTuple):

@@ -16,7 +16,7 @@ from brimful.store.caching import ByteCache
 from brimful.store.columns import Cuts, check, checked_row, read_map, unpacked
 from brimful.store.format import SINGLE, TEXT, WORDS, Cursor, check_seal, key_of
 from brimful.store.merkle import Proof, all_buckets, bucket_of, leaf_hash, prove
-from brimful.store.rows import BLOCK_BYTES, Card, Documents, Row
+from brimful.store.rows import BLOCK_BYTES, COLUMNS, Card, Documents, Row
 from brimful.store.segments import BlobReader, StoredSegment
 from brimful.store.state import AT_ONCE, check_hashes, checked_roots, read_state
 from brimful.text.spans import check_span
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 _KEPT_DOCUMENTS = 4_096
 _BLOCKS_AHEAD = 16
 """Blocks of text that come with the row of a document."""
-COLUMNS = "number, path, id, content_hash, leaf, bucket, length, time, kind, language, rule, title, origin, stamp, seal"
-_BY_PATH = f"SELECT {COLUMNS} FROM documents ORDER BY path"  # noqa: S608
+_BY_PATH = f"SELECT {COLUMNS}, seal FROM documents ORDER BY path"  # noqa: S608
 
 
 class StoredSnapshot:
@@ -62,11 +61,7 @@ class StoredSnapshot:
 
     def rows(self) -> Iterator[Row]:
         """Live documents by path."""
-        return map(checked_row, self.stored_rows())
-
-    def stored_rows(self) -> Iterator[tuple[Any, ...]]:
-        """All columns of live documents but the seal, by path."""
-        return map(_unsealed, self._cursor.stream(_BY_PATH))
+        return map(_opened, self._cursor.stream(_BY_PATH))
 
     def row(self, path: str) -> Row | None:
         """The live document of a path."""
@@ -77,8 +72,8 @@ class StoredSnapshot:
 
     def _read_rows(self, paths: Sequence[str]) -> list[Row]:
         marks = ", ".join("?" * len(paths))
-        statement = f"SELECT {COLUMNS} FROM documents WHERE path IN ({marks})"  # noqa: S608
-        rows = [checked_row(_unsealed(values)) for values in self._cursor.fetch(statement, paths)]
+        statement = f"SELECT {COLUMNS}, seal FROM documents WHERE path IN ({marks})"  # noqa: S608
+        rows = list(map(_opened, self._cursor.fetch(statement, paths)))
         for row in rows:
             is_whole = sum(size for *_, size in self._extents(row.number)) == row.length
             check(is_whole, f"{row.path!r:.200} is not stored from its beginning to its end")
@@ -150,10 +145,6 @@ class StoredSnapshot:
             check(start == length, f"document {number} is not stored from its beginning to its end")
             length += size
         return tuple(extents)
-
-    def home(self, number: int) -> StoredSegment:
-        """The segment in which a document begins."""
-        return self._segments[self._extents(number)[0][0]]
 
     def read(self, number: int, start: int, end: int) -> bytes:
         """Bytes `[start, end)` of a document."""
@@ -263,7 +254,8 @@ class StoredSnapshot:
         return all_buckets(checked_roots(self._cursor, self.root))
 
 
-def _unsealed(values: Sequence[Any]) -> tuple[Any, ...]:
+def _opened(values: Sequence[Any]) -> Row:
+    """A row whose seal fits, and whose values a document can have."""
     *columns, seal = values
     check_seal("a document", seal, *columns)
-    return tuple(columns)
+    return checked_row(columns)

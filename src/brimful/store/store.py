@@ -11,40 +11,35 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeGuard
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from blake3 import blake3
 
 from brimful.documents.reading import LongDocument
 from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError
 from brimful.index.build import Extent
 from brimful.index.vectors import Bytes
-from brimful.outline.kinds import kind_of
 from brimful.store import remembered
 from brimful.store.address import Place
 from brimful.store.caching import scaled
 from brimful.store.format import ChangedError, Cursor, Value, check_seal, seal_of
 from brimful.store.merging import batches, crowded, merge, publish_merged
-from brimful.store.merkle import bucket_of, leaf_hash
 from brimful.store.remembered import KnownVectors
+from brimful.store.rows import Row
 from brimful.store.segments import StoredSegment
-from brimful.store.snapshot import COLUMNS, StoredSnapshot
+from brimful.store.snapshot import StoredSnapshot
 from brimful.store.state import AT_ONCE, check_rules, commit, generation_of, read_state, write_rules
 from brimful.store.writing import (
     SEGMENT_BYTES,
     Batch,
     DocumentExtent,
-    DocumentRow,
     NewDocument,
-    card_of,
     drop_segment,
     grouped,
     mask,
     pieces,
     prepare,
     publish,
-    rename_card,
     row_of,
     segments_of,
     send,
@@ -206,10 +201,10 @@ class Store(ABC):
                 _check_taken(replaced, own_prefixes)
             with commit(cursor, paths):
                 _drop(cursor, [number for number, _, _ in replaced])
-                numbers = np.array(self._insert(cursor, batch.rows, batch.maps), np.int64)
+                rows = self._insert(cursor, batch.rows, batch.maps)
+                numbers, cards = np.array([row.number for row in rows], np.int64), [row.card for row in rows]
                 for number, segment in zip(sent, batch.segments, strict=True):
                     extents = segment.extents._replace(documents=numbers[segment.extents.documents])
-                    cards = map(card_of, numbers.tolist(), batch.rows)
                     publish(cursor, number, extents, segment.length, cards=cards)
         return len(paths)
 
@@ -219,21 +214,20 @@ class Store(ABC):
             check_rules(cursor, self.path)
             with commit(cursor, [document.path]):
                 _drop(cursor, [number for number, _, _ in _numbers_of(cursor, [document.path])])
-                (number,) = self._insert(cursor, [row_of(new)], {})
+                (row,) = self._insert(cursor, [row_of(new)], {})
                 for start, part in pieces(document):  # a segment each takes half the memory; merging makes fewer
                     extent = Extent(part, document.kind, document.language, document.path)
-                    write_segment(cursor, [DocumentExtent(number, start, extent)])
+                    write_segment(cursor, [DocumentExtent(row.number, start, extent)])
         return 1
 
-    def _insert(self, cursor: Cursor, rows: Sequence[DocumentRow], maps: Mapping[int, bytes]) -> range:
-        """Put documents into their table, with source maps by their place among them; returns their numbers."""
+    def _insert(self, cursor: Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> list[Row]:
+        """Put documents into their table, with source maps by their place among them; returns them with numbers."""
         ((first,),) = cursor.fetch("SELECT coalesce(max(number), 0) + 1 FROM documents")
-        numbers = range(first, first + len(rows))
-        numbered = ((number, *row) for number, row in zip(numbers, rows, strict=True))
+        numbered = [row._replace(number=number) for number, row in enumerate(rows, start=first)]
         cursor.executemany(_INSERT, ((*row, seal_of(*row)) for row in numbered))
-        sealed_maps = [(numbers[place], data, seal_of(numbers[place], data)) for place, data in maps.items()]
+        sealed_maps = [(first + place, data, seal_of(first + place, data)) for place, data in maps.items()]
         cursor.executemany("INSERT INTO maps VALUES (?, ?, ?)", sealed_maps)
-        return numbers
+        return numbered
 
     # ---- where documents came from
 
@@ -260,13 +254,9 @@ class Store(ABC):
         """
         with self._writing() as cursor:
             roots = _roots(cursor)
-            if is_folder(recorded := roots.get(prefix)):
+            if (recorded := roots.get(prefix)) is not None:
                 return recorded
-            folders = [
-                folder
-                for root, folder in roots.items()
-                if is_folder(folder) and not root.startswith(tuple(own_prefixes))
-            ]
+            folders = [folder for root, folder in roots.items() if not root.startswith(tuple(own_prefixes))]
             free = next((place for place in places if _is_free(cursor, place, folders, own_prefixes)), None)
             if free is not None:
                 _write_root(cursor, prefix, free.folder)
@@ -279,37 +269,9 @@ class Store(ABC):
                 _write_root(cursor, prefix, folder)
 
     def roots(self) -> dict[str, str]:
-        """The places that were added, and the folder that the documents of each are named in.
-
-        Of a place that was added by a program which knew no such folders it is a name without a slash (`is_folder`).
-        """
+        """The places that were added, and the folder that the documents of each are named in."""
         with self._reading() as cursor:
             return _roots(cursor)
-
-    def rename(self, old: str, new: str, *, origin: str | None = None) -> bool:
-        """Give a document another path without indexing it again; False where its kind would change with it."""
-        with self._writing() as cursor, self.snapshot() as now:
-            row = now.row(old)
-            if row is None or now.row(new) is not None:
-                return False
-            if kind_of(new, now.read(row.number, 0, min(row.length, _SNIFFED))) != (row.kind, row.language):
-                return False
-            hasher = blake3(len(new.encode()).to_bytes(8, "big") + new.encode())
-            for start, end in now.extents(row.number):
-                hasher.update(now.read(row.number, start, end))
-            (values,) = cursor.fetch(f"SELECT {COLUMNS} FROM documents WHERE number = ?", (row.number,))  # noqa: S608
-            renamed = DocumentRow(*values[1:-1])._replace(
-                path=new,
-                id=hasher.digest(),
-                leaf=leaf_hash(new, row.time, row.content_hash),
-                bucket=bucket_of(new),
-                origin=origin,
-            )
-            with commit(cursor, [old, new]):
-                cursor.execute("DELETE FROM documents WHERE number = ?", (row.number,))
-                cursor.execute(_INSERT, (row.number, *renamed, seal_of(row.number, *renamed)))
-                rename_card(cursor, now.home(row.number), row.number, new)
-        return True
 
     # ---- vectors of texts
 
@@ -440,11 +402,6 @@ class Named(NamedTuple):
     file: str = ""
 
 
-def is_folder(folder: str | None) -> TypeGuard[str]:
-    """Whether this names documents: `docs/`, or nothing for documents in no folder."""
-    return folder is not None and (not folder or folder.endswith("/"))
-
-
 def folder_above(roots: Mapping[str, str], path: str) -> str | None:
     """The added place in whose folder a path lies, whether it has such a file or not."""
     return next((place for place, folder in roots.items() if folder.endswith("/") and path.startswith(folder)), None)
@@ -481,7 +438,7 @@ def _is_free(cursor: Cursor, place: Named, folders: Iterable[str], own_prefixes:
     return all((origin or "").startswith(tuple(own_prefixes)) for (origin,) in origins)
 
 
-_INSERT = f"INSERT INTO documents VALUES ({'?, ' * (len(DocumentRow._fields) + 1)}?)"  # noqa: S608
+_INSERT = f"INSERT INTO documents VALUES ({'?, ' * len(Row._fields)}?)"  # noqa: S608
 
 
 def _numbers_of(cursor: Cursor, paths: Iterable[str]) -> Iterator[tuple[int, str, str | None]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -16,7 +16,6 @@ from brimful.documents.documents import Document
 from brimful.documents.reading import LONG_BYTES, LongDocument
 from brimful.errors import StoreError
 from brimful.index.segments import pages_of
-from brimful.outline.kinds import Kind
 from brimful.store import remembered
 from brimful.store.address import Address
 from brimful.store.format import (
@@ -35,13 +34,13 @@ from brimful.store.format import (
     segment_of,
 )
 from brimful.store.merkle import bucket_of, leaf_hash, root_of, state_root
-from brimful.store.rows import BLOCK_BYTES, Card
+from brimful.store.rows import BLOCK_BYTES, Row
 from brimful.store.segments import StoredSegment
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.sqlite import opened_to_read
 from brimful.store.state import checked_roots
 from brimful.store.store import Store
-from brimful.store.writing import DocumentRow, NewDocument
+from brimful.store.writing import NewDocument
 
 # ---- copying
 #
@@ -63,16 +62,16 @@ def copy(
 ) -> Copied:
     """Bring a store to the state of another one; `delete` also forgets documents that only the target has."""
     with target.snapshot() as now:
-        present = {row.path: row for row in (DocumentRow(*values) for _, *values in now.stored_rows())}
+        present = {row.path: row._replace(number=0) for row in now.rows()}
     with source.snapshot() as now:
-        wanted = {number: DocumentRow(*values) for number, *values in now.stored_rows()}
-        extra = sorted(present.keys() - {row.path for row in wanted.values()})
+        wanted = list(now.rows())
+        extra = sorted(present.keys() - {row.path for row in wanted})
         if extra and not delete:
             raise StoreError(
                 f"{target.path} has {len(extra)} documents that {source.path} has not ({extra[0]!r:.100}, …); "
                 "copy to an empty store, or forget them with --delete"
             )
-        missing = {number: row for number, row in wanted.items() if present.get(row.path) != row}
+        missing = [row for row in wanted if present.get(row.path) != row._replace(number=0)]
         copied = target.add(_copies(now, missing, progress or (lambda _: None)))
         if extra:
             target.remove_of(None, extra)
@@ -84,27 +83,23 @@ def copy(
         return Copied(copied, len(wanted) - copied, len(extra), now.root.hex())
 
 
-def _copies(
-    now: StoredSnapshot, rows: Mapping[int, DocumentRow], progress: Callable[[str], None]
-) -> Iterator[NewDocument]:
+def _copies(now: StoredSnapshot, rows: Iterable[Row], progress: Callable[[str], None]) -> Iterator[NewDocument]:
     """Stored documents as new ones."""
-    for number, row in rows.items():
+    for row in rows:
         progress(row.path)
-        document = _document(now, number, row)
-        yield NewDocument(document, row.rule, row.title, row.origin, row.stamp, now.source_map(number))
+        yield NewDocument(_document(now, row), row.rule, row.title, row.origin, row.stamp, now.source_map(row.number))
 
 
-def _document(now: StoredSnapshot, number: int, row: DocumentRow) -> Document | LongDocument:
+def _document(now: StoredSnapshot, row: Row) -> Document | LongDocument:
     """A stored document; a long one is read piece by piece."""
-    kind = cast("Kind", row.kind)
     if row.length <= LONG_BYTES:
-        content = now.read(number, 0, row.length)
-        return Document(row.path, content, time=row.time, kind=kind, language=row.language)
+        content = now.read(row.number, 0, row.length)
+        return Document(row.path, content, time=row.time, kind=row.kind, language=row.language)
 
     def blocks() -> Iterator[bytes]:
-        return (now.read(number, start, end) for start, end in now.extents(number))
+        return (now.read(row.number, start, end) for start, end in now.extents(row.number))
 
-    return LongDocument.of(row.path, blocks, kind=kind, language=row.language, time=row.time)
+    return LongDocument.of(row.path, blocks, kind=row.kind, language=row.language, time=row.time)
 
 
 # ---- verifying
@@ -223,9 +218,7 @@ def _document_problems(now: StoredSnapshot) -> Iterator[str]:
     """Cards say what the table says; every document has the content that was added, and leads to the state root."""
     cards = sorted(card for segment in now.segments() for card in segment.cards())
     rows = list(now.rows())
-    if cards != sorted(
-        Card(row.number, row.path, row.title, row.length, row.time, row.kind, row.language) for row in rows
-    ):
+    if cards != sorted(row.card for row in rows):
         yield "the columns of documents do not say what their table says"
     leaves: dict[int, list[bytes]] = {}
     for row in rows:

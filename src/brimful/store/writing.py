@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from blake3 import blake3
@@ -19,7 +19,6 @@ from brimful.index.build import Extent, Outlined, extents_from, extents_of, inde
 from brimful.index.segments import Numbers, Page, pack_sorted, pages_of
 from brimful.native.terms import multiplier_of
 from brimful.outline.cuts import Heads
-from brimful.outline.kinds import Kind
 from brimful.store.caching import scaled
 from brimful.store.columns import compressed, pack_cards, pack_map, pack_table
 from brimful.store.format import (
@@ -37,7 +36,7 @@ from brimful.store.format import (
     seal_of,
 )
 from brimful.store.merkle import bucket_of, leaf_hash
-from brimful.store.rows import BLOCK_BYTES, Card, Extents
+from brimful.store.rows import BLOCK_BYTES, Card, Extents, Row
 from brimful.store.segments import BlobReader, StoredSegment
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ SEGMENT_BYTES = 16 << 20
 
 _MORE_BEYOND = 3
 _LEAST_PART = 8
-_CARDS = "SELECT number, path, title, length, time, kind, language FROM documents WHERE number BETWEEN ? AND ?"
+_CARDS = f"SELECT {', '.join(Card._fields)} FROM documents WHERE number BETWEEN ? AND ?"  # noqa: S608
 
 # ---- documents
 
@@ -68,29 +67,12 @@ class NewDocument:
     content_hash: bytes | None = None  # where it is known already
 
 
-class DocumentRow(NamedTuple):
-    """The columns of a document in its table, but for its number and seal."""
-
-    path: str
-    id: bytes
-    content_hash: bytes
-    leaf: bytes
-    bucket: int
-    length: int
-    time: int | None
-    kind: str
-    language: str | None
-    rule: str
-    title: str | None
-    origin: str | None
-    stamp: str | None
-
-
-def row_of(new: NewDocument) -> DocumentRow:
-    """The row of a document."""
+def row_of(new: NewDocument) -> Row:
+    """The row of a document that is not stored yet."""
     document = new.document
     content_hash = new.content_hash or _content_hash(document)
-    return DocumentRow(
+    return Row(
+        0,
         document.path,
         bytes.fromhex(document.id),
         content_hash,
@@ -109,11 +91,6 @@ def row_of(new: NewDocument) -> DocumentRow:
 
 def _content_hash(document: Document | LongDocument) -> bytes:
     return blake3(document.content).digest() if isinstance(document, Document) else document.content_hash
-
-
-def card_of(number: int, row: DocumentRow) -> Card:
-    """The facts of a document that search shows."""
-    return Card(number, row.path, row.title, row.length, row.time, cast("Kind", row.kind), row.language)
 
 
 def pieces(document: Document | LongDocument) -> Iterator[tuple[int, bytes]]:
@@ -196,7 +173,7 @@ class _SegmentBytes:
 class Batch:
     """Documents that are ready to be written."""
 
-    rows: list[DocumentRow]  # by path
+    rows: list[Row]  # by path
     maps: dict[int, bytes]  # by row: the way back to the original
     segments: list[_SegmentBytes]  # whose extents name documents by their rows
 
@@ -338,12 +315,6 @@ def mask(cursor: Cursor, documents: Sequence[int]) -> None:
             dead = segment.dead + int(np.count_nonzero(~is_live))
             live = Extents(*(column[is_live] for column in segment.extents))
             write_extents(cursor, segment.number, live, length=segment.length, dead=dead)
-
-
-def rename_card(cursor: Cursor, segment: StoredSegment, number: int, path: str) -> None:
-    """Write another path on the card of a document."""
-    cards = [card._replace(path=path) if card.number == number else card for card in segment.cards()]
-    write_cards(cursor, segment.number, cards)
 
 
 def drop_segment(cursor: Cursor, number: int) -> None:

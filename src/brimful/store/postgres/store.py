@@ -34,10 +34,10 @@ from brimful.store.postgres.session import (
     translated,
 )
 from brimful.store.remote import KEPT_BYTES, BlobCache
+from brimful.store.rows import Row
 from brimful.store.segments import StoredSegment
 from brimful.store.snapshot import StoredSnapshot
 from brimful.store.store import Store
-from brimful.store.writing import DocumentRow
 
 _BESIDE_SECONDS = 0.25
 """How long a question waits for a writer before its vectors are not remembered."""
@@ -259,7 +259,7 @@ class PostgresStore(Store):
             with self.snapshot() as now:
                 yield cursor, now.segments()
 
-    def _insert(self, cursor: Cursor, rows: Sequence[DocumentRow], maps: Mapping[int, bytes]) -> range:
+    def _insert(self, cursor: Cursor, rows: Sequence[Row], maps: Mapping[int, bytes]) -> list[Row]:
         for row in rows:
             if len(row.path.encode()) > layout.LONGEST_PATH_BYTES:
                 raise DocumentError(
