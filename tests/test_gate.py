@@ -1,7 +1,6 @@
 """Every way into a store passes the same gate for credentials."""
 
 import asyncio
-import io
 
 import pytest
 
@@ -9,7 +8,6 @@ import brimful
 from brimful import Document
 from brimful.async_engine import open_async
 from brimful.errors import SecretError
-from brimful.ingest.texts import add_text, ingest_stream
 
 KEY = "key = AKIA" + "Q7ZK2VW9RT4LX8BN"
 
@@ -46,15 +44,6 @@ def test_a_capture_is_refused_before_it_is_written_down(engine):
         engine.capture(f"Tea at four. {KEY}", name="tea")
     assert engine.captures() == []
     assert engine.capture(f"Tea at four. {KEY}", name="tea", allow=("secret",)).status == "done"
-
-
-def test_strings_and_streams_are_listed_as_files_are(tmp_path):
-    """The functions that report skips report this one."""
-    with brimful.open(tmp_path / "store.db") as engine:
-        store = engine._store
-        assert [skip.reason for skip in add_text(store, "a/.env", "A=1").skipped] == ["secret"]
-        assert [skip.reason for skip in ingest_stream(store, "id_rsa", io.BytesIO(b"x")).skipped] == ["secret"]
-        assert [skip.reason for skip in ingest_stream(store, "a.md", io.BytesIO(KEY.encode())).skipped] == ["secret"]
 
 
 def test_the_asynchronous_engine_has_the_same_gate(tmp_path):

@@ -1,11 +1,13 @@
-"""The token budget of a model call."""
+"""The tokens that a model call may take, and the memory that this program may."""
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 
 from brimful.choices import choice
-from brimful.errors import BudgetError
+from brimful.errors import BudgetError, SettingError
 
 LARGEST = 1_000_000_000
 """No model accepts more; a larger number is a mistake (bytes for tokens, a time stamp, an overflow)."""
@@ -81,3 +83,41 @@ def _check(name: str, value: object) -> None:
         raise BudgetError(f"{name} is {value} tokens; it can't be negative")
     if value > LARGEST:
         raise BudgetError(f"{name} is {value} tokens; more than {LARGEST} can't be meant (bytes instead of tokens?)")
+
+
+# ---- memory
+
+MEMORY = "BRIMFUL_MAX_MEMORY"
+LEAST_MEMORY_BYTES, _ROOMY_BYTES = 256 << 20, 1 << 30
+_SIZE = re.compile(r"(\d{1,9}) ?(MB|GB)", re.IGNORECASE)
+
+
+def max_memory() -> int:
+    """The bytes that indexing or asking may take: BRIMFUL_MAX_MEMORY, or a quarter of the machine."""
+    text = os.environ.get(MEMORY, "").strip()
+    return memory_bytes(text) if text else max(_machine_bytes() // 4, LEAST_MEMORY_BYTES)
+
+
+def memory_bytes(text: str) -> int:
+    """The bytes that a setting names.
+
+    >>> memory_bytes("512MB") >> 20, memory_bytes("2 gb") >> 20
+    (512, 2048)
+    """
+    size = _SIZE.fullmatch(text)
+    memory = int(size[1]) << (30 if size[2].upper() == "GB" else 20) if size else 0
+    if memory < LEAST_MEMORY_BYTES:
+        raise SettingError(f"max-memory is {text!r:.40}; write 512MB or 2GB, and {LEAST_MEMORY_BYTES >> 20}MB at least")
+    return memory
+
+
+def scaled(size: int) -> int:
+    """A size of a batch or a cache: as it is from a gigabyte of memory on, and smaller in proportion below."""
+    return size * min(max_memory(), _ROOMY_BYTES) // _ROOMY_BYTES
+
+
+def _machine_bytes() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows does not say
+        return 4 * _ROOMY_BYTES

@@ -1,6 +1,5 @@
 """Texts of any size become documents without being held."""
 
-import io
 import os
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from brimful import Document
+from brimful.budget import LEAST_MEMORY_BYTES, max_memory, scaled
 from brimful.documents import reading
 from brimful.documents.reading import LongDocument
 from brimful.documents.skips import Refusal, SourceSettings
@@ -16,10 +16,9 @@ from brimful.errors import KernelsError, SettingError
 from brimful.index import build
 from brimful.ingest import folders as ingesting
 from brimful.ingest.folders import ingest
-from brimful.ingest.texts import add_text, ingest_stream
+from brimful.ingest.texts import add_documents
 from brimful.store import store as storing
 from brimful.store import writing
-from brimful.store.caching import LEAST_BYTES, max_memory, scaled
 from brimful.store.sqlite import SqliteStore
 from brimful.store.upkeep import verify
 from brimful.store.writing import NewDocument
@@ -32,7 +31,7 @@ def small(monkeypatch):
     monkeypatch.setattr(build, "EXTENT_BYTES", 4_000)
     monkeypatch.setattr(storing, "SEGMENT_BYTES", 8_000)
     monkeypatch.setattr(writing, "SEGMENT_BYTES", 8_000)
-    for module in (reading, ingesting, sys.modules["brimful.ingest.texts"]):
+    for module in (reading, ingesting):
         monkeypatch.setattr(module, "LONG_BYTES", 10_000)
 
 
@@ -150,66 +149,21 @@ def test_limits_and_secrets_hold_for_long_texts(small, store, folder):
         assert [row.path for row in now.rows()] == ["notes/fine.jsonl"]
 
 
-# ---- strings and streams
+# ---- texts
 
 
-def test_strings_survive_folders_and_are_replaced_by_path(store, folder):
-    """What has no file behind it is left alone by re-adding, replaced by its path and removed by its path."""
-    (folder / "tea.md").write_text("a file\n")
-    assert add_text(store, "tea.md", "a string", time=7).added == 1
-    ingest(store, folder)
-    (folder / "tea.md").unlink()
-    assert ingest(store, folder).removed == 1
-    assert add_text(store, "tea.md", "a string", time=7).unchanged == 1
-    assert add_text(store, "tea.md", "another string", time=8).changed == 1
-    with store.snapshot() as now:
-        assert [(row.path, row.time, row.length) for row in now.rows()] == [("tea.md", 8, 14)]
-    assert store.remove(["tea.md"]) == 1
-
-
-def test_a_string_does_not_push_a_file_out(store, folder):
-    """A path that a folder's file has or could have is refused with a remedy; so is a text with a credential."""
+def test_a_text_does_not_push_a_file_out(store, folder):
+    """A path that a folder's file has or could have is refused with a remedy; any other is left alone by the folder."""
     (folder / "tea.md").write_text("a file\n")
     ingest(store, folder)
     for path in ("notes/tea.md", "notes/other.md"):
         with pytest.raises(ValueError, match="another path"):
-            add_text(store, path, "a string")
-        with pytest.raises(ValueError, match="another path"):
-            ingest_stream(store, path, io.BytesIO(b"a stream"))
-    assert add_text(store, "tea.md", "a string").added == 1
-    (skipped,) = add_text(store, "key", "AK" + "IAQWERTYUIOPASDFGH").skipped
-    assert skipped.reason == "secret"
-    assert add_text(store, "key", "AK" + "IAQWERTYUIOPASDFGH", settings=SourceSettings(allow=("secret",))).added == 1
-
-
-@pytest.mark.parametrize("text", ["short", "", TEXT])
-def test_a_stream_is_stored_as_a_string_is(small, store, tmp_path, text):
-    """Short or long, from a stream or a string: the same document."""
-    assert ingest_stream(store, "a.txt", io.BytesIO(text.encode()), time=3).added == 1
-    assert ingest_stream(store, "a.txt", io.BytesIO(text.encode()), time=3).unchanged == 1
-    with SqliteStore(tmp_path / "string.db") as other:
-        add_text(other, "a.txt", text, time=3)
-        assert dump(other) == dump(store)
-
-
-def test_a_stream_is_loaded_by_its_name(store):
-    """A mailbox becomes its messages, a shorter one forgets the rest, and a limit is a skip."""
-    mail = "From a@example.org Thu Jan  1 00:00:00 2026\nFrom: a@example.org\nSubject: tea\n\nAt four.\n\n"
-    assert ingest_stream(store, "in.mbox", io.BytesIO(mail.encode() * 3)).added == 3
-    report = ingest_stream(store, "in.mbox", io.BytesIO(mail.encode()))
-    assert (report.unchanged, report.removed) == (1, 2)
+            add_documents(store, [Document(path, "a text")])
+    assert add_documents(store, [Document("tea.md", "a text")]) == 1
+    (folder / "tea.md").unlink()
+    assert ingest(store, folder).removed == 1
     with store.snapshot() as now:
-        assert [row.path for row in now.rows()] == ["in.mbox#0001"]
-    (skipped,) = ingest_stream(store, "x.txt", io.BytesIO(b"x" * 99), settings=SourceSettings(max_bytes=50)).skipped
-    assert skipped.reason == "too_large"
-
-
-def test_standard_input_is_the_default_stream(store, monkeypatch):
-    """Without a stream, standard input is read."""
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"piped tea")))
-    assert ingest_stream(store, "stdin").added == 1
-    with store.snapshot() as now:
-        assert now.census(b"piped") == 1
+        assert [(row.path, row.length) for row in now.rows()] == [("tea.md", 6)]
 
 
 # ---- memory
@@ -249,7 +203,7 @@ def test_indexing_and_asking_keep_to_the_memory_that_is_allowed(tmp_path, files,
 
 def test_a_memory_that_is_none_is_refused(monkeypatch):
     """A size has a unit, and there is a least one."""
-    assert max_memory() >= LEAST_BYTES
+    assert max_memory() >= LEAST_MEMORY_BYTES
     monkeypatch.setenv("BRIMFUL_MAX_MEMORY", "512MB")
     assert (max_memory(), scaled(100)) == (512 << 20, 50)
     for size in ("512", "1MB", "lots", "-2GB"):

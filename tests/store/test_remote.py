@@ -4,8 +4,8 @@ from itertools import count
 
 import brimful
 from brimful import Document
+from brimful.store.caching import BlobCache, RemoteBlobs
 from brimful.store.format import EXTENTS, UNITS, key_of
-from brimful.store.remote import BlobCache, RemoteBlobs
 
 _numbers = count(1)
 QUESTIONS = ("Which cup7 has tea?", "Where does pot3 stand?", "Who drinks caffee?", "nothing like this")

@@ -7,7 +7,6 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from blake3 import blake3
 
@@ -90,15 +89,6 @@ def _fetched_blocks(file: Found, block_bytes: int, check: Callable[[int], None])
 
 def _changing() -> Refusal:
     return Refusal("changing", "written to while it was read; add it again later")
-
-
-def stream_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """A stream in blocks; a pipe that breaks is a Refusal."""
-    try:
-        while block := stream.read(BLOCK_BYTES):
-            yield block
-    except OSError as error:
-        raise Refusal("unreadable", error.strerror or type(error).__name__) from error
 
 
 def _descriptor(name: str) -> int:

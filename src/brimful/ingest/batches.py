@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from blake3 import blake3
 
+from brimful.budget import scaled
 from brimful.documents.documents import Document, is_time
 from brimful.documents.loaders import Loaded, load_file
 from brimful.documents.skips import Skipped, SourceSettings
@@ -21,7 +22,6 @@ from brimful.documents.sources import Found, stamp_of
 from brimful.errors import InputError
 from brimful.ingest.naming import Naming
 from brimful.native import cores
-from brimful.store.caching import scaled
 from brimful.store.writing import SEGMENT_BYTES, Batch, NewDocument, prepare, together
 
 

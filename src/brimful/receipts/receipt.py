@@ -320,7 +320,7 @@ def _document(row: Row, snapshot: StoredSnapshot) -> CitedDocument:
     steps = snapshot.prove(row.path).siblings
     return CitedDocument(
         path=row.path,
-        id=row.id.hex(),
+        id=row.id,
         content_hash=Hash(row.content_hash.hex()),
         length=Natural(row.length),
         time=None if row.time is None else Moment(row.time),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.budget import scaled
 from brimful.index.segments import Numbers, Places, Postings, sequence
 from brimful.native.columns import Columns, HeadingTree, PlacedUnits, UnitGrid, add_to_rows, leave_out
 from brimful.native.question import CorpusPlaces
@@ -20,11 +21,10 @@ from brimful.search.query import AskedTerm
 from brimful.search.signals import postings_of_names
 from brimful.search.spelling import Spellings
 from brimful.search.terms import Form, forms_of
-from brimful.store.caching import ByteCache, scaled
+from brimful.store.caching import ByteCache
 from brimful.store.rows import Documents
 from brimful.store.segments import StoredSegment
 from brimful.store.snapshot import StoredSnapshot
-from brimful.store.terms import StoredTerms
 from brimful.text.stems import telling_words
 from brimful.text.terms import query_terms
 
@@ -85,7 +85,7 @@ class CorpusColumns:
         self.block_rows, self.block_offsets = blocks.rows.astype(np.int32), blocks.offsets
         # Places of terms, and of the forms of a word, by which they are kept.
         self._kept: ByteCache[Any, Any] = ByteCache(scaled(_KEPT_PLACES_BYTES))
-        terms = StoredTerms(snapshot, views, self._kept)
+        terms = snapshot.terms_in(views, self._kept)
         self.census = lru_cache(_KEPT_TERMS)(terms.census)  # occurrences of a term in live text
         self.names, self.near_names = terms.names, terms.near
         self._all_places = terms.all_places

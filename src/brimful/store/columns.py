@@ -143,8 +143,8 @@ def checked_row(values: Sequence[Any]) -> Row:
         and _are_texts((row.language, row.title), or_none=True)
         and _is_a_kind((row.kind,))
         and _are_times((row.time,))
-        and type(row.id) is type(row.content_hash) is bytes
-        and len(row.id) == len(row.content_hash) == 32,
+        and type(row.raw_id) is type(row.content_hash) is bytes
+        and len(row.raw_id) == len(row.content_hash) == 32,
         f"the row of document {row.number!r:.40} says what no document has",
     )
     return row

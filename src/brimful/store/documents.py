@@ -11,11 +11,12 @@ from typing import Self, cast
 import numpy as np
 from blake3 import blake3
 
+from brimful.budget import scaled
 from brimful.documents.documents import Document, Hit
 from brimful.index.segments import Numbers
 from brimful.outline.cuts import LARGEST
 from brimful.outline.outlines import Outline, outline
-from brimful.store.caching import ByteCache, scaled
+from brimful.store.caching import ByteCache
 from brimful.store.columns import check, check_cuts
 from brimful.store.rows import Row
 from brimful.store.snapshot import StoredSnapshot
@@ -40,7 +41,7 @@ class PartlyRead(Document):
     def __init__(self, snapshot: StoredSnapshot, row: Row, lines: LineCount) -> None:
         self._bytes = _Places(row.length, lambda start, end: snapshot.read(row.number, start, end))
         content = cast("bytes", self._bytes)  # as far as it is used
-        super().__init__(row.path, content, time=row.time, kind=row.kind, language=row.language, id=row.id.hex())
+        super().__init__(row.path, content, time=row.time, kind=row.kind, language=row.language, id=row.id)
         self._snapshot, self._number, self._length, self._lines = snapshot, row.number, row.length, lines
         self._bytes.read_in([(0, _EDGE), (row.length - _EDGE, row.length)])
         first = outline(self.content[:_EDGE], kind="data", language=row.language) if row.kind == "data" else None
@@ -280,6 +281,4 @@ def _read(snapshot: StoredSnapshot, row: Row, *, as_stored: bool) -> Document:
         check_cuts(content, *cuts)
         heads = snapshot.heads(row.number) if row.length > LARGEST else None
         stored = Outline(row.kind, row.language, len(content), *cuts, content=content, path=row.path, heads=heads)
-    return Document(
-        row.path, content, id=row.id.hex(), time=row.time, kind=row.kind, language=row.language, outline=stored
-    )
+    return Document(row.path, content, id=row.id, time=row.time, kind=row.kind, language=row.language, outline=stored)

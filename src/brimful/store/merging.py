@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from brimful.budget import scaled
 from brimful.index.build import GAP
 from brimful.index.segments import Numbers, Postings, merge_postings, pages_of, without_empty
 from brimful.outline.cuts import Heads
-from brimful.store.caching import scaled
 from brimful.store.columns import Cuts
 from brimful.store.format import TEXT, Cursor
 from brimful.store.rows import BLOCK_BYTES, Card, Extents

@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
     number: int
     path: str
-    id: bytes
+    raw_id: bytes
     content_hash: bytes
     leaf: bytes
     bucket: int
@@ -49,12 +49,17 @@ class Row(NamedTuple):
     stamp: str | None
 
     @property
+    def id(self) -> str:
+        """The id as documents have it."""
+        return self.raw_id.hex()
+
+    @property
     def card(self) -> Card:
         """The facts that search shows."""
         return Card(self.number, self.path, self.title, self.length, self.time, self.kind, self.language)
 
 
-COLUMNS = ", ".join(Row._fields)
+COLUMNS = ", ".join(Row._fields).replace("raw_id", "id")
 """The columns of documents in a statement."""
 NO_TIME = int(np.iinfo(np.int64).min)
 """The time of a document without one, in the column of times."""

@@ -1,20 +1,22 @@
-"""The segments of a store as one snapshot sees them: verified blobs, and columns that are read when first needed."""
+"""The segments of a store as one snapshot sees them: verified blobs, columns that are read when needed, and terms."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, compress, pairwise
+from itertools import compress, pairwise, zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.budget import scaled
 from brimful.errors import CorruptError
 from brimful.index.segments import Numbers, OpenPage, Postings, pages_beginning
+from brimful.native.columns import Columns, OpenPages, unite_all
 from brimful.outline.cuts import Heads
-from brimful.store.caching import ByteCache, scaled
+from brimful.store.caching import ByteCache
 from brimful.store.columns import (
     Cuts,
     SegmentRow,
@@ -48,7 +50,6 @@ from brimful.store.format import (
 )
 from brimful.store.rows import BLOCK_BYTES, Card, Extents
 
-_NO_POSITIONS = np.zeros(0, np.int64)
 _TIMES, _FLOOR_BYTES = 64, 64 << 20
 """All columns of a store, unpacked, are smaller than this multiple of its file and this floor together: a document with
 an extent and a card has a row, a heading has its words' positions. Larger ones were not written by this program."""
@@ -128,6 +129,10 @@ class BlobReader:
             block = unpacked(self.blob(key), limit_bytes=BLOCK_BYTES)
             self._blocks.keep(key, block, size=len(block))
         return block
+
+    def expect(self, keys: Sequence[int]) -> None:
+        """Fetch blobs that are needed next, where the store is on a server."""
+        self._cursor.expect(keys)
 
     def pages(self, places: Sequence[tuple[int, int]]) -> list[OpenPage]:
         """Pages of postings, by segment and place; the ones that are not kept are fetched together."""
@@ -215,23 +220,6 @@ class StoredSegment:
         places = {bisect_right(self.firsts, term) - 1 for term in terms}
         return [key_of(self.number, PAGE, place) for place in places if place >= 0]
 
-    def _page(self, place: int) -> OpenPage:
-        return self._blobs.pages([(self.number, place)])[0]
-
-    def positions(self, term: bytes) -> Numbers:
-        """The places of a term in live text, ascending."""
-        place = bisect_right(self.firsts, term) - 1
-        positions = self._page(place).of(term) if place >= 0 else _NO_POSITIONS
-        check_positions(positions, self.row)
-        return positions[self.is_live(positions)] if self.dead and len(positions) else positions
-
-    def count(self, term: bytes) -> int:
-        """The occurrences of a term in live text."""
-        if self.dead:
-            return len(self.positions(term))
-        place = bisect_right(self.firsts, term) - 1
-        return self._page(place).count(term) if place >= 0 else 0
-
     def is_live(self, positions: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which positions lie in live text."""
         bases, ends, *_ = self.extents
@@ -247,11 +235,8 @@ class StoredSegment:
 
     def live_names(self, prefix: bytes = b"") -> list[bytes]:
         """The terms with this prefix in live text, sorted."""
-        places = pages_beginning(self.firsts, prefix)
-        if not self.dead:
-            return list(chain.from_iterable(self._page(place).beginning(prefix) for place in places))
         names: list[bytes] = []
-        for place in places:
+        for place in pages_beginning(self.firsts, prefix):
             postings = self._postings(place)
             counts = np.add.reduceat(self.is_live(postings.positions), postings.offsets[:-1], dtype=np.int64)
             names += [postings.names[index] for index in np.flatnonzero(counts).tolist()]
@@ -296,3 +281,92 @@ class StoredSegment:
     def texts(self, starts: Iterable[int], ends: Iterable[int]) -> list[bytes]:
         """Bytes of several stretches of the axis."""
         return [self.text(start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+# ---- a term in all segments: its page in each of them is read in one round trip, its places are kept
+
+_PAGES_BYTES = 8 << 20
+"""Of pages that were read together last."""
+
+
+class StoredTerms:
+    """Counts and places of terms over some segments of a snapshot."""
+
+    def __init__(self, blobs: BlobReader, segments: Sequence[StoredSegment], places: ByteCache[Any, Any]) -> None:
+        self._blobs, self._segments, self._places = blobs, segments, places
+        self._dead = [(index, segment) for index, segment in enumerate(segments) if segment.dead]
+        self._pages: ByteCache[tuple[int, ...], OpenPages] = ByteCache(scaled(_PAGES_BYTES))
+
+    def census(self, term: bytes) -> int:
+        """The occurrences of a term in live text."""
+        counts = self._pages_with(term).counts(term)
+        for index, _ in self._dead:
+            counts[index] = len(self.places(term)[index]) if counts[index] else 0
+        return int(counts.sum())
+
+    def names(self, prefix: bytes) -> list[bytes]:
+        """All terms of live text with this prefix, in bytewise order."""
+        names = self._names_in_dead(prefix)
+        for pages in self._pages_beginning(prefix):
+            names.update(pages.beginning(prefix))
+        return sorted(names)
+
+    def near(self, prefix: bytes, letters: int, *, longer: int) -> set[bytes]:
+        """Terms of live text with this prefix that may have this number of letters, or up to `longer` more or fewer.
+
+        Terms with other signs than letters and apostrophes are left out.
+        """
+        names = self._names_in_dead(prefix)
+        for pages in self._pages_beginning(prefix):
+            names.update(pages.near(prefix, letters, longer=longer))
+        return names
+
+    def _names_in_dead(self, prefix: bytes) -> set[bytes]:
+        return {name for _, segment in self._dead for name in segment.live_names(prefix)}
+
+    def _pages_beginning(self, prefix: bytes) -> Iterator[OpenPages]:
+        """The first page with the prefix of each segment without dead text, then the second, and on."""
+        ranges = [() if segment.dead else pages_beginning(segment.firsts, prefix) for segment in self._segments]
+        for places in zip_longest(*ranges, fillvalue=-1):
+            yield self._pages_at(places)
+
+    def places(self, term: bytes) -> Columns:
+        """The places of a term in live text, on the axis of each segment."""
+        places: Columns | None = self._places.get(term)
+        if places is None:
+            places = self._bounded(self._pages_with(term).of(term))
+            if self._dead:
+                columns = list(places)
+                for index, segment in self._dead:
+                    columns[index] = columns[index][segment.is_live(columns[index])]
+                places = Columns(columns)
+            places = self._places.keep(term, places, size=4 * places.total)
+        return places
+
+    def all_places(self, terms: Sequence[bytes], added: Sequence[Columns]) -> Columns:
+        """The places of any of some terms, and other places; nothing is kept."""
+        if self._dead or len(terms) + len(added) < 2:
+            groups = [*added, *map(self.places, terms)]
+        else:
+            self._blobs.expect([key for segment in self._segments for key in segment.pages_of(terms)])
+            groups = [*added, *(self._bounded(self._pages_with(term).of(term)) for term in terms)]
+        return unite_all(groups) if len(groups) > 1 else groups[0]
+
+    def _bounded(self, places: Columns) -> Columns:
+        for column, segment in zip(places, self._segments, strict=True):
+            check_positions(column, segment.row)
+        return places
+
+    def _pages_with(self, term: bytes) -> OpenPages:
+        return self._pages_at(tuple([bisect_right(segment.firsts, term) - 1 for segment in self._segments]))
+
+    def _pages_at(self, places: tuple[int, ...]) -> OpenPages:
+        """A page of each segment, none where the place is negative."""
+        pages = self._pages.get(places)
+        if pages is None:
+            present = {index: place for index, place in enumerate(places) if place >= 0}
+            opened = self._blobs.pages([(self._segments[index].number, place) for index, place in present.items()])
+            by_segment: dict[int, OpenPage] = dict(zip(present, opened, strict=True))
+            pages = OpenPages([by_segment.get(index) for index in range(len(places))])
+            pages = self._pages.keep(places, pages, size=pages.nbytes)
+        return pages

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from brimful.errors import CorruptError, DocumentError
-from brimful.index.segments import Numbers, OpenPage
+from brimful.index.segments import Numbers
+from brimful.native.columns import Columns
 from brimful.outline.cuts import Heads
 from brimful.store.caching import ByteCache
 from brimful.store.columns import Cuts, check, checked_row, read_map, unpacked
 from brimful.store.format import SINGLE, TEXT, WORDS, Cursor, check_seal, key_of
 from brimful.store.merkle import Proof, all_buckets, bucket_of, leaf_hash, prove
 from brimful.store.rows import BLOCK_BYTES, COLUMNS, Card, Documents, Row
-from brimful.store.segments import BlobReader, StoredSegment
+from brimful.store.segments import BlobReader, StoredSegment, StoredTerms
 from brimful.store.state import AT_ONCE, check_hashes, checked_roots, read_state
 from brimful.text.spans import check_span
 
@@ -179,17 +180,25 @@ class StoredSnapshot:
         """Read the words of all segments in few round trips."""
         self._cursor.expect([key_of(number, WORDS) for number in self._segments])
 
-    def pages(self, places: Sequence[tuple[int, int]]) -> list[OpenPage]:
-        """Pages of postings, by segment and place, read together."""
-        return self._blobs.pages(places)
+    def terms_in(self, segments: Sequence[StoredSegment], places: ByteCache[Any, Any]) -> StoredTerms:
+        """Counts and places of terms over some segments; places are kept in the cache."""
+        return StoredTerms(self._blobs, segments, places)
+
+    @cached_property
+    def _terms(self) -> StoredTerms:
+        return self.terms_in(self.segments(), ByteCache(0))
+
+    def places(self, term: bytes) -> Columns:
+        """The places of a term in live text, on the axis of each segment."""
+        return self._terms.places(term)
 
     def census(self, term: bytes) -> int:
         """The occurrences of a term."""
-        return sum(segment.count(term) for segment in self._segments.values())
+        return self._terms.census(term)
 
     def terms(self) -> list[bytes]:
         """Every term of a live document, sorted."""
-        return sorted({name for segment in self._segments.values() for name in segment.live_names()})
+        return self._terms.names(b"")
 
     def units(self, number: int, start: int = 0, end: int | None = None) -> Numbers:
         """The cut points of a document's units with its length, or only the ones from `start` until before `end`."""

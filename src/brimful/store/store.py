@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from brimful.budget import scaled
 from brimful.documents.reading import LongDocument
 from brimful.errors import CorruptError, StoreBusyError, StoreError, StoreFullError
 from brimful.index.build import Extent
 from brimful.index.vectors import Bytes
 from brimful.store import remembered
 from brimful.store.address import Place
-from brimful.store.caching import scaled
 from brimful.store.format import ChangedError, Cursor, Value, check_seal, seal_of
 from brimful.store.merging import batches, crowded, merge, publish_merged
 from brimful.store.remembered import KnownVectors

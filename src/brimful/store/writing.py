@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from blake3 import blake3
 
+from brimful.budget import scaled
 from brimful.documents.documents import Document
 from brimful.documents.reading import LongDocument
 from brimful.index.build import Extent, Outlined, extents_from, extents_of, index_terms, outline_extents
 from brimful.index.segments import Numbers, Page, pack_sorted, pages_of
 from brimful.native.terms import multiplier_of
 from brimful.outline.cuts import Heads
-from brimful.store.caching import scaled
 from brimful.store.columns import compressed, pack_cards, pack_map, pack_table
 from brimful.store.format import (
     CARDS,

@@ -26,9 +26,9 @@ from brimful.errors import (
     StoreVersionError,
 )
 from brimful.store.address import Address
+from brimful.store.caching import BlobCache, RemoteBlobs
 from brimful.store.format import CHANGING, ChangedError, Cursor, SealedKey, Value, kind_of_key
 from brimful.store.postgres import layout
-from brimful.store.remote import BlobCache, RemoteBlobs
 from brimful.store.state import begin
 
 CONNECT_SECONDS, STATEMENT_SECONDS = 10, 600

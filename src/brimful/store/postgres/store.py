@@ -14,10 +14,11 @@ import psycopg
 from blake3 import blake3
 from psycopg.pq import TransactionStatus
 
+from brimful.budget import scaled
 from brimful.errors import DocumentError, StoreBusyError, StoreError, StoreUnreachableError
 from brimful.store import remembered
 from brimful.store.address import Address
-from brimful.store.caching import scaled
+from brimful.store.caching import KEPT_BYTES, BlobCache
 from brimful.store.format import Cursor, Value
 from brimful.store.postgres import layout
 from brimful.store.postgres.session import (
@@ -33,7 +34,6 @@ from brimful.store.postgres.session import (
     prepared,
     translated,
 )
-from brimful.store.remote import KEPT_BYTES, BlobCache
 from brimful.store.rows import Row
 from brimful.store.segments import StoredSegment
 from brimful.store.snapshot import StoredSnapshot

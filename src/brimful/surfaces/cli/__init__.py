@@ -30,10 +30,9 @@ from dataclasses import fields
 from functools import cache
 from importlib import import_module
 
+from brimful.budget import MEMORY, memory_bytes
 from brimful.errors import STORAGE, USAGE, BrimfulError, outcome_of
 from brimful.rules import VERSION
-from brimful.store.caching import VARIABLE as MEMORY
-from brimful.store.caching import memory_of
 from brimful.surfaces.cli.configuration import DEFAULT, files, setting
 from brimful.surfaces.cli.parsing import HELP, HelpAskedError, WrongLineError, help_of, read
 from brimful.surfaces.cli.table import Command
@@ -126,7 +125,7 @@ def _without_memory(words: Sequence[str]) -> Sequence[str]:
         name, sign, size = word.partition("=")
         if name == "--max-memory":
             size = size if sign else "".join(options[place + 1 : place + 2])
-            memory_of(size)
+            memory_bytes(size)
             os.environ[MEMORY] = size
             return [*words[:place], *words[place + (1 if sign else 2) :]]
     return words

@@ -16,12 +16,11 @@ from pathlib import Path
 
 import platformdirs
 
-from brimful.budget import budget_of
+from brimful.budget import budget_of, memory_bytes
 from brimful.choices import check_value, from_text
 from brimful.errors import BrimfulError, ChoiceError, InputError, choose, suggest
 from brimful.settings import ASKED, Ask, pairs
 from brimful.store.address import is_address, masked
-from brimful.store.caching import memory_of
 from brimful.surfaces.cli.places import check_unlinked, named_store
 
 PREFIX = "BRIMFUL_"
@@ -157,7 +156,7 @@ def _check_meaning(key: str, value: str | float | None) -> None:
 
             (check_embedder if key == "embedder" else check_reranker)(value)
         elif key == "max_memory":
-            memory_of(value)
+            memory_bytes(value)
         elif key in ("densify", "condenser"):
             from brimful.densify.models import model_for
 
