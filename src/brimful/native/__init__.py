@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     Pointer: TypeAlias = FFI.CData
     _Library: TypeAlias = FFI.Lib
-    Field: TypeAlias = _Array | Pointer | float | None
 
 MOST_BYTES = (1 << 31) - 1
 _REMEDY = "install brimful again (pip install --force-reinstall --no-cache-dir brimful)"
@@ -108,7 +107,7 @@ def places_of(values: _Array) -> Places:
     return np.ascontiguousarray(values, np.int32)
 
 
-def pointer(values: _Array, *, least: int = 0) -> Pointer:
+def pointer(values: _Array) -> Pointer:
     """An array as a kernel takes it, which stays in memory while the pointer does.
 
     An array that is not contiguous is refused here, one of another type than the kernel's by cffi at the call.
@@ -118,8 +117,6 @@ def pointer(values: _Array, *, least: int = 0) -> Pointer:
     """
     if not values.flags.aligned:
         raise ValueError("a kernel reads numbers that are aligned")
-    if values.size < least:
-        raise ValueError(f"a kernel needs {least} numbers, not {values.size}")
     types = kernels().types
     return types.from_buffer(_TYPES[values.dtype], values)
 
@@ -133,14 +130,3 @@ def check_numbers(values: _Array, *, below: int) -> None:
 def pointers(*arrays: _Array) -> list[Pointer]:
     """Several arrays as a kernel takes them."""
     return [pointer(values) for values in arrays]
-
-
-def struct(kind: str, **fields: Field) -> Pointer:
-    """A struct of `kernels.h`; arrays that its fields point to stay in memory while it does. None is NULL."""
-    types = kernels().types
-    values = {
-        name: pointer(value) if isinstance(value, np.ndarray) else value
-        for name, value in fields.items()
-        if value is not None
-    }
-    return types.gc(types.new(f"{kind} *", values), lambda _: values.clear())

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import kernels, library, pointer, pointers, struct
+from brimful.native import kernels, library, pointer, pointers
 
 Floats = NDArray[np.float32]
 
@@ -81,8 +81,8 @@ class Encoder:
         self._keep_norm(tensor, "embeddings.LayerNorm")
         for number in range(layers.count):
             self._keep_layer(tensor, f"encoder.layer.{number}.")
-        parts = kernels().types.new("void *[]", pointers(*self._kept))
-        self._model = struct("bert_model", parts=parts, **self._numbers())
+        self._parts = kernels().types.new("void *[]", pointers(*self._kept))
+        self._model = kernels().types.new("bert_model *", {"parts": self._parts, **self._numbers()})
         self._rooms = threading.local()
 
     @property
