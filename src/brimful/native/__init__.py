@@ -13,7 +13,7 @@ import os
 import runpy
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from brimful.native import building
 Numbers = NDArray[np.int64]
 Places = NDArray[np.int32]
 Reals = NDArray[np.float64]
+Column = NDArray[Any]
+"""Numbers of any type."""
 _Array: TypeAlias = NDArray[np.generic]
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import isqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import kernels, library, pointer, pointers
+from brimful.native import Column, kernels, library, pointer, pointers
 
 Floats = NDArray[np.float32]
 
@@ -68,7 +67,7 @@ class Encoder:
         if not 0 <= self._path <= best_path():
             raise ValueError(f"this processor has no way {self._path}; its best is {best_path()}")
         self._layers, self._epsilon = layers, layers.epsilon
-        self._kept: list[NDArray[Any]] = []
+        self._kept: list[Column] = []
         self._words, self._vocabulary = words, vocabulary
         self._places, kinds = (_table(tensor, name) for name in TABLES)
         self.width = self._places.shape[1]
@@ -130,7 +129,7 @@ class Encoder:
         if not 0 < len(self._places) <= _MOST_TOKENS:
             raise ValueError(f"a text has 1 to {_MOST_TOKENS} places for tokens, not {len(self._places)}")
 
-    def _keep(self, numbers: NDArray[Any]) -> None:
+    def _keep(self, numbers: Column) -> None:
         self._kept.append(np.require(numbers, requirements=["C", "A"]))
 
     def _keep_layer(self, tensor: Callable[[str], Floats], name: str) -> None:

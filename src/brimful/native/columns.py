@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.errors import CorruptError
-from brimful.native import Numbers, Places, kernels, library, numbers_of, places_of, pointer, pointers
+from brimful.native import Column, Numbers, Places, kernels, library, numbers_of, places_of, pointer, pointers
 
 _BITS = 7  # of a packed number in each byte
 
@@ -20,12 +20,12 @@ _SAYS_MORE = (
 )
 
 
-def pack_numbers(values: NDArray[Any]) -> bytes:
+def pack_numbers(values: Column) -> bytes:
     """Numbers as varints: seven bits a byte, low bits first. None of them is negative."""
     return pack_columns(values, np.arange(len(values) + 1))[0]
 
 
-def pack_columns(columns: NDArray[Any], offsets: NDArray[Any]) -> tuple[bytes, Numbers]:
+def pack_columns(columns: Column, offsets: Column) -> tuple[bytes, Numbers]:
     """Ascending columns one after the other, each as its differences; and where each ends in bytes, after a 0.
 
     Column i is `columns[offsets[i]:offsets[i + 1]]`.
@@ -59,7 +59,7 @@ class Columns:
     bytes: indexing has no more for it, and merging makes no longer axis.
     """
 
-    def __init__(self, columns: Iterable[NDArray[Any]]) -> None:
+    def __init__(self, columns: Iterable[Column]) -> None:
         self._columns = [places_of(column) for column in columns]
         self.sizes = [len(column) for column in self._columns]
         self.total = sum(self.sizes)
@@ -176,7 +176,7 @@ class PackedPage:
         self._content = start
 
 
-def unite(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def unite(columns: Sequence[Column]) -> Column:
     """Columns as one, ascending, each number once.
 
     >>> unite([np.array([5, 1]), np.array([2, 5])]).tolist()
@@ -245,7 +245,7 @@ class UnitGrid:
     """
 
     def __init__(
-        self, extents: Sequence[NDArray[Any] | Sequence[int]], starts: Sequence[NDArray[np.int64] | NDArray[np.uint32]]
+        self, extents: Sequence[Column | Sequence[int]], starts: Sequence[NDArray[np.int64] | NDArray[np.uint32]]
     ) -> None:
         firsts, nexts, ends, shifts, owners = (numbers_of(np.asarray(column)) for column in extents)
         sizes = np.array([len(column) for column in starts], np.int64)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.native import Numbers, Places, Reals, numbers_of, places_of
+from brimful.native import Column, Numbers, Places, Reals, numbers_of, places_of
 from brimful.native.columns import Columns, HeadingTree, PlacedUnits, UnitGrid, add_to_rows
 
 _MILLION = 1_000_000
@@ -334,6 +334,6 @@ def _to_one(scores: Reals) -> Reals:
     return scores / highest if highest > 0 else scores
 
 
-def _millionths(values: NDArray[Any]) -> Numbers:
+def _millionths(values: Column) -> Numbers:
     millionths: Numbers = np.rint(values * _MILLION).astype(np.int64)
     return millionths
