@@ -15,7 +15,7 @@ from brimful.assembly.context import Relevance
 from brimful.assembly.outline_map import CorpusMap
 from brimful.budget import LARGEST
 from brimful.choices import Choice, choices_of
-from brimful.errors import suggest
+from brimful.errors import choose
 from brimful.receipts.offline import Finding
 from brimful.results import ExplainedWindow, LeftOut, ShownCluster, ShownCorrection, ShownHit, ShownPassage, ShownWindow
 from brimful.search.query import MOST_CHARACTERS
@@ -45,10 +45,8 @@ class _Body(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_fields(cls, body: Any) -> Any:
-        unknown = [name for name in body if name not in cls.model_fields] if isinstance(body, dict) else []
-        if unknown:
-            names = ", ".join(cls.model_fields)
-            raise ValueError(f"unknown field {unknown[0]!r}; {suggest(unknown[0], cls.model_fields)}fields: {names}")
+        for name in body if isinstance(body, dict) else ():
+            choose(name, cls.model_fields, what="field")
         return body
 
 
