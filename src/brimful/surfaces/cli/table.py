@@ -77,7 +77,7 @@ def _choice(choice: Choice, *, default: object) -> Option:
         choice.name,
         (f"--{name}", *((_SHORT[choice.name],) if choice.name in _SHORT else ())),
         choice.help,
-        "flag" if is_switch else choice.kind,  # type: ignore[arg-type]
+        "flag" if choice.kind == "bool" else choice.kind,
         "" if is_switch else "|".join(choice.names) or choice.unit.upper() or "N",
         default,
         (f"--{choice.off or f'no-{name}'}",) if is_switch else (),

@@ -181,12 +181,10 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
     app.include_router(_page_routes())
     install_problems(app)
     app.add_middleware(Guard, settings=service.settings, count=service.metrics.request)
-    described: dict[str, Any] = {}
 
     def openapi() -> dict[str, Any]:
-        if not described:
-            described.update(_describe(app))
-        return described
+        app.openapi_schema = app.openapi_schema or _describe(app)
+        return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to change the description
     return app

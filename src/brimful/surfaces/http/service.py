@@ -134,7 +134,7 @@ class Metrics:
         self._lock = threading.Lock()
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._seconds: dict[str, list[int]] = defaultdict(lambda: [0] * (len(_BOUNDS) + 1))
-        self._sums: Counter[str] = Counter()
+        self._sums: defaultdict[str, float] = defaultdict(float)
         self._counts: Counter[str] = Counter()
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -142,7 +142,7 @@ class Metrics:
         with self._lock:
             self._requests[route, method, status] += 1
             self._seconds[route][bisect_left(_BOUNDS, seconds)] += 1
-            self._sums[route] += seconds  # type: ignore[assignment]  # a Counter adds floats as well
+            self._sums[route] += seconds
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to a named counter."""
