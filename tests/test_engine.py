@@ -36,7 +36,11 @@ def engine(tmp_path):
             [
                 Document("minds.md", FILLER * 30 + CHAPTER + "# Later\n\n" + FILLER * 30, time=1_000),
                 *(
-                    Document(f"book{n}.md", (FILLER * 12 + f"A letter came to captain {n}. ") * 8, time=86_400 * n)
+                    Document(
+                        f"book{n}.md",
+                        "".join(map(f"{FILLER * 12}Letter %d came to captain {n}. ".__mod__, range(8))),
+                        time=86_400 * n,
+                    )
                     for n in range(12)
                 ),
                 Document(
@@ -587,7 +591,8 @@ def test_a_question_is_understood_once_for_all_prices(tmp_path, monkeypatch):
     monkeypatch.setattr(searching, "parse_query", lambda *given, **named: reads.append(1) or real(*given, **named))
     with brimful.open(tmp_path / "store.db") as engine:
         for number in range(40):
-            engine.add_text(f"{number}.md", f"Scones number {number} are baked with care and served warm. " * 40)
+            baked = (f"Scones number {number} are baked with care and served at {hour}. " for hour in range(40))
+            engine.add_text(f"{number}.md", "".join(baked))
         context = engine.context("scones baked with care", budget=600)
         assert len(reads) == 1
         told = engine.explain("scones baked with care", budget=600)

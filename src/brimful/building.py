@@ -77,13 +77,14 @@ class ContextBuilder:
             limit *= 4
             result = self._search_for(limit, room.available)
             cutoff = self._cutoff(result, room)
+        least = max(cutoff, 1)  # the best hit is cut where it does not fit
         if self.settings.fill == "relevant":
-            return self.packed(self._field_windows(result, min(cutoff, result.relevant), room.available), room), result
-        windows = self._field_windows(result, max(cutoff, 1), room.available)
+            return self.packed(self._field_windows(result, min(least, result.relevant), room.available), room), result
+        windows = self._field_windows(result, least, room.available)
         further: list[Window] = []
         if self.settings.strategy == "adjacent":
             ids = {window.id for window in windows if isinstance(window, Window)}
-            more = self._field_windows(result, max(cutoff, 1), room.available, next_in_line=NEXT_IN_LINE)
+            more = self._field_windows(result, least, room.available, next_in_line=NEXT_IN_LINE)
             further = [window for window in more if isinstance(window, Window) and window.id not in ids]
         return self._packer.pack(windows, room, further=further), result
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from brimful import rules
 from brimful.assembly.citing import check_answer
 from brimful.assembly.context import Context, digest_document, relevance_of
-from brimful.assembly.explain import PRICED, Explanation, Prices
+from brimful.assembly.explain import PRICED, Explanation, price_of
 from brimful.assembly.outline_map import by_importance, draw, inside
 from brimful.assembly.showing import map_part, question_part
 from brimful.budget import Budget, budget_of
@@ -414,19 +414,28 @@ class Corpus:
         """How a question was understood, with the prices of what its context leaves out."""
         asked = self.asked(ask)
         hits = asked.search(max(len(context.windows), 1))
-        context = self._priced(asked, ask, context, most=PRICED)
+        context = self.priced(ask, context, asked=asked)
         return Explanation(hits, context, counts_kinds=ask.settings.priors and ask.field.priors)
 
-    def priced(self, ask: Ask, context: Context, *, most: int = PRICED) -> Context:
+    def priced(self, ask: Ask, context: Context, *, most: int = PRICED, asked: ContextBuilder | None = None) -> Context:
         """The context with the budgets at which the best windows that it leaves out would enter, `most` of them."""
-        return self._priced(self.asked(ask), ask, context, most=most)
-
-    @staticmethod
-    def _priced(asked: ContextBuilder, ask: Ask, context: Context, *, most: int) -> Context:
         if ask.settings.densify is not None or not context.omitted:
             return context
-        prices = Prices(lambda tokens: asked.fullest(budget_of(tokens))[0], context.budget.available)
-        omitted = [replace(each, enters_at=prices.of(each)) for each in context.omitted[:most]]
+        builder, available = asked or self.asked(ask), context.budget.available
+        at_budget = cache(lambda tokens: builder.fullest(budget_of(tokens))[0].windows)
+
+        def shows(budget: int, window: Window) -> bool:
+            return any(
+                shown.path == window.path and shown.start <= window.start and window.end <= shown.end
+                for shown in at_budget(budget)
+            )
+
+        omitted = [
+            replace(out, enters_at=price_of(out.window, shows, available=available))
+            if out.reason in ("budget", "stopped")
+            else out
+            for out in context.omitted[:most]
+        ]
         return replace(context, omitted=(*omitted, *context.omitted[most:]))
 
     def ask_of(self, receipt: Receipt) -> Ask:

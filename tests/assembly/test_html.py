@@ -1,11 +1,9 @@
-"""What notebooks show: where the tokens went, the windows, nothing that runs."""
+"""What notebooks show: tokens, windows, nothing that runs."""
 
 from html.parser import HTMLParser
 
-import pytest
-
-from brimful import Budget, Document, Hit, Window, inflate, pack
-from brimful.assembly.notebook import SHOWN_OMISSIONS, shares
+from brimful import Document, Hit, Window, inflate, pack
+from brimful.assembly.notebook import SHOWN_OMISSIONS
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)> $\\href{javascript:1}{x}$ & \u202e \x00 \"'>"
 ALLOWED = {"div", "span", "b", "br", "bdi", "pre", "details", "summary", "ul", "li"}
@@ -58,17 +56,6 @@ def test_every_window_is_cited():
     first, last = window.lines
     assert f"lines {first}–{last}, bytes {window.start}–{window.end}" in html
     assert Seen(html).texts == [f"\nclass Kettle:\n… {window.text} …"]
-
-
-@pytest.mark.parametrize("form", ["plain", "json", "windows"])
-def test_the_shares_are_the_budget(form):
-    """Reserves, markup, content and what is free add up to the total."""
-    budget = Budget(400, reserved_system=50, reserved_query=20, reserved_response=100)
-    context = pack([Window(f"{n}.md", "Tea at four. " * 5) for n in range(9)], budget=budget, format=form)
-    found = shares(context)
-    assert sum(found.values()) == 400
-    assert (found["reserved"], found["free"]) == (170, 230 - context.tokens)
-    assert min(found.values()) >= 0
 
 
 def test_omissions_are_counted_and_some_are_shown():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from brimful.assembly.context import Context, Omitted
+from brimful.assembly.context import Context
 from brimful.search.priors import Prior, prior_for
 from brimful.search.search import Found
 from brimful.windows.window import Window
@@ -77,37 +78,15 @@ class Explanation:
             yield f"out {window.path} [{window.start}, {window.end}) score {window.score:.3f}: {out.reason}{enters}"
 
 
-class Prices:
-    """The budgets at which omitted windows enter, found by asking again, since windows change with the budget."""
+def price_of(window: Window, shows: Callable[[int, Window], bool], *, available: int) -> int | None:
+    """A budget that shows a window whole, while one token less does not; None where none was found.
 
-    def __init__(self, ask: Callable[[int], Context], available: int) -> None:
-        self._ask = ask
-        self._available = available
-        self._shown: dict[int, frozenset[tuple[str, int, int]]] = {}
-
-    def of(self, omitted: Omitted) -> int | None:
-        """A budget that shows the window whole, while one token less does not; None where none was found."""
-        if omitted.reason not in ("budget", "stopped"):
+    `shows` asks again at a budget, since windows change with it.
+    """
+    low, step = available, max(available // _FIRST_STEP, 1)
+    while not shows(low + step, window):
+        low, step = low + step, 2 * step
+        if low > available * _MAX_FACTOR:
             return None
-        low, high = self._around(omitted.window)
-        while high is not None and high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._shows(middle, omitted.window) else (middle, high)
-        return high
-
-    def _around(self, window: Window) -> tuple[int, int | None]:
-        """A budget without the window, and a larger one with it."""
-        step, low = max(self._available // _FIRST_STEP, 1), self._available
-        while not self._shows(low + step, window):
-            low, step = low + step, 2 * step
-            if low > self._available * _MAX_FACTOR:
-                return low, None
-        return low, low + step
-
-    def _shows(self, budget: int, window: Window) -> bool:
-        if budget not in self._shown:
-            self._shown[budget] = frozenset((shown.path, shown.start, shown.end) for shown in self._ask(budget).windows)
-        return any(
-            path == window.path and start <= window.start and window.end <= end
-            for path, start, end in self._shown[budget]
-        )
+    budgets = range(low + 1, low + step + 1)
+    return budgets[bisect_left(budgets, 1, key=lambda budget: shows(budget, window))]

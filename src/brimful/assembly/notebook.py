@@ -1,7 +1,7 @@
 """The view of a context in a notebook: one piece of HTML without scripts or outside resources.
 
-A bar shows where the tokens of the budget went; below it are the windows in reading order with their citations, and
-the omissions. Text of documents is escaped and stays in `<pre>`, where notebooks typeset no formulas.
+Tokens, then the windows in reading order with their citations, then the omissions. Text of documents is escaped and
+stays in `<pre>`, where notebooks typeset no formulas.
 """
 
 from __future__ import annotations
@@ -23,24 +23,11 @@ _PRE = (
     "border-radius:4px;"
 )
 _QUIET = "opacity:.75;"
-_KEY = "display:inline-block;width:9px;height:9px;border-radius:2px;"
-_COLOURS = {"reserved": "#8a8f98", "markup": "#c9822b", "content": "#2f7fc1", "free": "rgba(128,128,128,.18)"}
-
-
-def shares(context: Context) -> dict[str, int]:
-    """The tokens of a budget: reserves, headers and other markup, text of windows, free."""
-    account = context.account
-    return {
-        "reserved": context.budget.reserved,
-        "markup": account.headers + account.seams + account.markers,
-        "content": account.content + account.digests,
-        "free": account.free,
-    }
 
 
 def context_html(context: Context) -> str:
     """A context as one `<div>`."""
-    parts = [_head(context), _bar(context), *map(_window_html, context.windows)]
+    parts = [_head(context), *map(_window_html, context.windows)]
     if not context.windows:
         parts.append(f'<div style="{_QUIET}">Nothing was found, or nothing fits.</div>')
     if context.omitted:
@@ -66,23 +53,6 @@ def _head(context: Context) -> str:
     return f"<div>{about}{numbers}{corrected}</div>"
 
 
-def _bar(context: Context) -> str:
-    tokens_by_part = shares(context)
-    parts, legend = [], []
-    for name, tokens in tokens_by_part.items():
-        if tokens:
-            colour = _COLOURS[name]
-            parts.append(f'<span title="{name}: {tokens}" style="flex:{tokens} 1 0;background:{colour};"></span>')
-            key = f'<span style="{_KEY}background:{colour};"></span>'
-            legend.append(f'<span style="margin-right:12px;">{key} {name} {tokens}</span>')
-    label = ", ".join(f"{name} {tokens}" for name, tokens in tokens_by_part.items())
-    frame = "display:flex;height:12px;margin:6px 0 2px;border-radius:3px;overflow:hidden;"
-    return (
-        f'<div role="img" aria-label="tokens: {label}" style="{frame}">{"".join(parts)}</div>'
-        f'<div style="font-size:12px;{_QUIET}">{"".join(legend)}</div>'
-    )
-
-
 def _window_html(window: Window) -> str:
     before, after = ("… " if window.cut_start else ""), (" …" if window.cut_end else "")
     seams = "".join(f"{html.escape(seam.text)}\n" for seam in window.seams)
@@ -96,7 +66,9 @@ def _window_html(window: Window) -> str:
 def _citation(window: Window) -> str:
     first, last = window.lines or (0, 0)
     lines = "" if not first else f"line {first}" if first == last else f"lines {first}–{last}"
-    where = ", ".join(filter(None, (lines, f"bytes {window.start}–{window.end}", f"score {window.score:.3f}")))
+    fills = "fills" if window.filling else ""
+    details = (lines, f"bytes {window.start}–{window.end}", f"score {window.score:.3f}", fills)
+    where = ", ".join(filter(None, details))
     name = f"<b>{html.escape(safe_name(window.path))}</b>"
     return f'<bdi>{name}</bdi> <span style="{_QUIET}">{where}</span>'
 

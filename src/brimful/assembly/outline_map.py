@@ -7,9 +7,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import accumulate
-from operator import add
 from typing import NamedTuple
 
 from brimful.assembly.formats.form import safe_name
@@ -18,7 +16,7 @@ from brimful.search.priors import priors_of
 from brimful.store.rows import Documents
 from brimful.store.snapshot import StoredSnapshot
 from brimful.text.terms import terms_of
-from brimful.text.tokens import Measure, TokenCounter
+from brimful.text.tokens import TokenCounter, least_tokens
 
 _MAX_OUTLINED_BYTES = 2_000_000
 """A longer document is named without its headings and definitions."""
@@ -201,14 +199,8 @@ def draw(
     others follow. The first `answered` files answer a question with these words: they come first with their entries,
     matching names before others. `tokens_of` gives the length of a file where that is to be shown.
     """
-    sheet = _Sheet(files, open_file, counter, answered, words, uses, tokens_of, room)
-    items = sheet.fitting(room)
-    while items and counter.count("".join(sheet.lines(items))) > room:  # for counters whose sums are inexact
-        items = items[:-1]
-    text = "".join(sheet.lines(items))
+    items, text = _Sheet(files, open_file, counter, answered, words, uses, tokens_of, room).fitting(room)
     tokens = counter.count(text)
-    if tokens > room:  # not even the number of files fits
-        text, tokens = "", counter.count("")
     named = sum(entry < 0 for _, entry in items)
     return CorpusMap(
         text, tokens, room, counter.name, counter.exact, named, len(items) - named, files_left_out=len(files) - named
@@ -234,24 +226,24 @@ class _Sheet:
         self._tokens_of, self._room = tokens_of, room
         self._opened: dict[int, Sequence[MapEntry]] = {}
         self._levels: dict[int, list[list[int]]] = {}
-        self._measures: dict[str, Measure] = {}
 
-    def fitting(self, room: int) -> list[Item]:
-        """The longest list of items that fits, in order of importance."""
+    def fitting(self, room: int) -> tuple[list[Item], str]:
+        """The longest list of items that fits, in order of importance, and its text."""
         items: list[Item] = []
         least = 0
         for item in self._with_parents(self._in_order()):
             items.append(item)
-            least += max(self._measure(self._line(item)).tokens - 1, 1)  # a token may reach into the next line
+            least += max(least_tokens(self._counter, self._line(item)), 1)
             if least > room:
                 break
-        low, high = 0, len(items)
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self._tokens(items[:middle]) <= room else (low, middle - 1)
-        for more in range(low + 1, min(low + _LOOK_AHEAD, len(items)) + 1):  # it may remove a count of omitted ones
-            low = more if self._tokens(items[:more]) <= room else low
-        return items[:low]
+        sizes = range(len(items) + 1)
+        size = bisect_right(sizes, room, key=lambda size: self._counter.count(self._text(items[:size]))) - 1
+        for more in range(size + 1, min(size + _LOOK_AHEAD, len(items)) + 1):  # it may remove a count of omitted ones
+            size = more if self._counter.count(self._text(items[:more])) <= room else size
+        return (items[:size], self._text(items[:size])) if size >= 0 else ([], "")
+
+    def _text(self, items: Sequence[Item]) -> str:
+        return "".join(self.lines(items))
 
     def lines(self, items: Sequence[Item]) -> Iterator[str]:
         """The lines of these items: files of an answer, then folders with their files; and how many are omitted."""
@@ -286,15 +278,6 @@ class _Sheet:
         folder, _, name = self._files[file].rpartition("/")
         return ("", self._files[file]) if file < self._answered else (folder, name)
 
-    def _tokens(self, items: Sequence[Item]) -> int:
-        measures = [self._measure(line) for line in self.lines(items)]
-        return reduce(add, measures).tokens if measures else 0
-
-    def _measure(self, line: str) -> Measure:
-        if line not in self._measures:
-            self._measures[line] = self._counter.measure(line)
-        return self._measures[line]
-
     def _entries(self, file: int) -> Sequence[MapEntry]:
         if file not in self._opened:
             self._opened[file] = self._open_file(self._files[file])
@@ -311,7 +294,7 @@ class _Sheet:
         if self._answered:
             yield from ((file, -1) for file in other_files)
             return
-        lengths = accumulate(self._measure(self._line((file, -1))).tokens for file in other_files)
+        lengths = accumulate(self._counter.count(self._line((file, -1))) for file in other_files)
         first = range(bisect_right(list(lengths), self._room // _NAMED_SHARE))
         yield from ((file, -1) for file in first)
         yield from self._rounds(first)

@@ -86,7 +86,7 @@ _DECIDES, _NAME_DECIDES = 0.6, 1 / 3
 _MEANT = 700_000
 """A passage that a model finds this much alike, in millionths, may answer in other words."""
 _END_SHARE, _MOST_RELEVANT = 5, 15
-"""Relevance ends below a fifth of the best score, and after so many hits at the latest (decision 023)."""
+"""Relevance ends below a fifth of the best score, and after so many hits and what ties with the last (decision 023)."""
 _AGAIN = 3
 """A unit that repeats better ones keeps a third of its score."""
 _OF_FURTHER = np.array([1_000, 667, 444, 296])
@@ -237,8 +237,16 @@ def best_of(parsed: ParsedQuestion, *, limit: int) -> Found:
         lacks_name=bool(missing) and not cues.names.isdisjoint(each.word for each in missing),
         covered=scored.covered / MILLION,
         read=read,
-        relevant=int(np.count_nonzero(scored.scores[: min(limit, _MOST_RELEVANT)] * _END_SHARE >= scored.scores[:1])),
+        relevant=_relevant(scored.scores[:limit]),
     )
+
+
+def _relevant(scores: NDArray[np.int64]) -> int:
+    """How many of the scores, best first, are relevant: what ties with the last of them is too."""
+    if not len(scores):
+        return 0
+    last = scores[min(len(scores), _MOST_RELEVANT) - 1]
+    return int(np.count_nonzero((scores >= last) & (scores * _END_SHARE >= scores[0])))
 
 
 def _weighed(parsed: ParsedQuestion, blocks: int) -> tuple[ScoredUnits, ReadReport | None]:

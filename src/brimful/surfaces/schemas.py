@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, create_model, model_validator
 
-from brimful.assembly.account import Account
 from brimful.assembly.citing import Citation as AnswerCitation
 from brimful.assembly.citing import Quotation
-from brimful.assembly.context import Relevance
+from brimful.assembly.context import Account, Relevance
 from brimful.assembly.outline_map import CorpusMap
 from brimful.budget import LARGEST
 from brimful.choices import Choice, choices_of

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from brimful.assembly.formats.form import Block, Form, Fragment, Payload, Showing
-from brimful.assembly.formats.json import JSON
+from brimful.assembly.formats.json import JSON, WINDOWS
 from brimful.assembly.formats.markdown import MARKDOWN
 from brimful.assembly.formats.plain import ANTHROPIC, MESSAGES, PLAIN
-from brimful.assembly.formats.windows import WINDOWS
 from brimful.assembly.formats.xml import XML
 from brimful.errors import choose
 

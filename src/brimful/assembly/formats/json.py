@@ -1,6 +1,6 @@
 """`{"documents":[{"path":…,"windows":[{"lines":…,"text":…}]}]}`: the JSON text itself is what the model sees.
 
-The key `also` in place of `path` names a document whose windows only fill.
+The key `also` in place of `path` names a document whose windows only fill. The format `windows` is one record each.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from brimful.assembly.formats.form import (
 )
 from brimful.errors import FormatError
 from brimful.text.unseen import INVISIBLE
+from brimful.windows.seams import Seam
 from brimful.windows.window import MARKER, Window
 
 _SPECIAL = re.compile('["\\\\\x00-\x1f\x7f\u2028\u2029]')
 
 _UNSEEN = re.compile(f"[\x80-\x9f{INVISIBLE}]")
 _CUT_ABOVE = "[... above]"
+_BLANK_LINE = "\n\n"
 _DETAILS = ("bytes", "lines", "numbered", "score", "time")
 
 
@@ -121,4 +123,58 @@ JSON = Form(
     opening='{"documents":[',
     closing="]}\n",
     block_separator=",",
+)
+
+
+# ---- windows: one record each, for programs that write their own prompt; the counted text is that of windows alone.
+
+
+def _record(window: Window) -> dict[str, object]:
+    return {
+        "path": window.path,
+        "start": window.start,
+        "end": window.end,
+        "lines": window.lines,
+        "score": window.score,
+        "time": window.time,
+        "in": [seam.text for seam in window.seams],
+        "cut_start": window.cut_start,
+        "cut_end": window.cut_end,
+        "filling": window.filling,
+        "text": window.text,
+    }
+
+
+def _read_records(payload: Payload) -> list[Window]:
+    if isinstance(payload, str):
+        raise FormatError("windows are read from their records (context.payload), not from the counted text")
+    return list(map(_window, payload))
+
+
+def _window(record: Mapping[str, Any]) -> Window:
+    lines = record.get("lines")
+    return Window(
+        record["path"],
+        record["text"],
+        record["start"],
+        record["end"],
+        score=record["score"],
+        time=record["time"],
+        line=lines[0] if lines else None,
+        cut_start=bool(record["cut_start"]),
+        cut_end=bool(record["cut_end"]),
+        seams=tuple(Seam("signature", 0, 0, text) for text in record["in"]),
+        filling=bool(record["filling"]),
+    )
+
+
+WINDOWS = Form(
+    name="windows",
+    head=lambda _path, _first, _showing: "",
+    lead=lambda previous, _window, _showing: [] if previous is None else [Fragment(_BLANK_LINE)],
+    body=lambda window, _showing: [Fragment(window.text, "source", window.start, window.end, "content")],
+    tail=lambda _last, _showing: [],
+    read=_read_records,
+    payload=lambda blocks, _text, _showing: [_record(window) for block in blocks for window in block.windows],
+    block_separator=_BLANK_LINE,
 )
