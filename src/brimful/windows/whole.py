@@ -68,11 +68,33 @@ def _things_at(document: Document, edge: int, room: int) -> Iterator[Span]:
     else:
         passages = outline.passages_at(edge)
         spans = [(item.lead[0] if item.lead else item.start, _line_end(content, item.end)) for item in passages]
-        spans += [outline.sections_around(edge, edge)]
+        spans += [outline.sections_around(edge, edge), _under_its_term(content, edge, room)]
         spans += [(block.start, block.end) for block in outline.enclosing(edge, edge)]
     for start, end in spans:
         if start < edge < end and _is_line_edge(content, start) and _is_line_edge(content, end):
             yield Span(start, end)
+
+
+def _under_its_term(content: bytes, edge: int, room: int) -> tuple[int, int]:
+    r"""The first line of indented text with the line above it that it explains: a directive, an option, a term.
+
+    >>> page = b"Keys.\n\n.. data:: KEY\n\n    It signs.\n"
+    >>> page[slice(*_under_its_term(page, page.index(b"    It"), 99))]
+    b'.. data:: KEY\n\n    It signs.\n'
+    """
+    end = _line_end(content, edge + 1)
+    column = _column(content[edge:end])
+    above = edge
+    while column and above > max(edge - room, 0):
+        line = content.rfind(b"\n", 0, above - 1) + 1
+        if content[line:above].strip() and _column(content[line:above]) < column:
+            return line, end
+        above = line
+    return edge, edge
+
+
+def _column(line: bytes) -> int:
+    return len(line) - len(line.lstrip(b" \t"))
 
 
 def _definitions_around(outline: Outline, edge: int) -> Iterator[tuple[int, int]]:
