@@ -16,7 +16,7 @@ VERSIONS: Final = {
     "ranking": 6,  # which places a question finds, and their scores
     "stems": 1,  # which forms of a word are one, and which words reveal a language
     "terms": 1,  # how a text is split into words, and how each is written
-    "units": 3,  # where units and sections begin
+    "units": 4,  # where units and sections begin
     "windows": 8,  # how much around each place is shown, and what of it fits
 }
 

@@ -104,7 +104,7 @@ def other_rules(monkeypatch):
 
     def change():
         monkeypatch.setattr(units, "_GATHERED", 40)
-        monkeypatch.setattr(rules, "RULES", rules.RULES.replace("units 3", "units 4"))
+        monkeypatch.setattr(rules, "RULES", rules.RULES.replace("units 4", "units 5"))
 
     return change
 
@@ -115,7 +115,7 @@ def test_a_store_of_other_rules_is_refused_until_it_is_rebuilt(place, other_rule
         store.add([entry(path, content) for path, content in FILES.items()])
         before = dump(store)
     other_rules()
-    with pytest.raises(StoreRulesError, match=r"units 3.*units 4.*brimful stores rebuild --store"):
+    with pytest.raises(StoreRulesError, match=r"units 4.*units 5.*brimful stores rebuild --store"):
         opened(place)
     brimful.rebuild(place)
     with opened(place) as store:
@@ -131,7 +131,7 @@ def test_nothing_is_added_to_a_store_that_others_rebuilt(place, other_rules):
     with opened(place) as store:
         store.add([entry("garden.md", FILES["garden.md"])])
         other_rules()
-        with pytest.raises(StoreRulesError, match=r"units 3.*units 4"):
+        with pytest.raises(StoreRulesError, match=r"units 4.*units 5"):
             store.add([entry("barrels.js", FILES["barrels.js"])])
         with store.snapshot() as now:
             assert [row.path for row in now.rows()] == ["garden.md"]
@@ -150,9 +150,9 @@ def test_asking_again_names_the_rules_first(place, other_rules):
         (finding,) = engine.verify(receipt, replay=True)
         assert "made by other rules" in finding.message
         assert (
-            finding.message.index("units 3")
+            finding.message.index("units 4")
             < finding.message.index("this program has")
-            < finding.message.index("units 4")
+            < finding.message.index("units 5")
         )
         with pytest.raises(StoreRulesError, match="made by other rules"):
             engine.replay(receipt)

@@ -47,7 +47,7 @@ _LEAST_TURNS = 3
 _MOST_LEVELS = 6
 _NO_ROWS, _NO_PLACES = np.zeros((0, 3), np.int64), np.zeros((0, 4), np.int64)
 _LEAST_DEFINITION = 100  # bytes of a definition that begins a unit, as does the one after it: less is an accessor
-_GATHERED = 340  # bytes of code and data that are gathered into a unit, without indentation
+_GATHERED = 300  # bytes of code and data that are gathered into a unit
 _SPEAKS = np.isin(np.arange(256), [*b"ABCDEFGHIJKLMNOPQRSTUVWXYZ<[0123456789", *range(0x80, 0x100)])
 
 
@@ -88,9 +88,10 @@ class _Axis:
         return self.content[int(self.bases[number]) : int(self.ends[number])]
 
     def filled_before(self, cuts: Cuts) -> Cuts:
-        """How many bytes stand before each of some ascending cuts, the blanks that lines begin with not counted."""
-        indents = np.concatenate((cuts[:0], [0], np.cumsum(self.lines.firsts - self.lines.starts)))
-        return cuts - indents[self.lines.starts.searchsorted(cuts)]
+        """How many bytes stand before each of some ascending cuts, blanks within lines not counted."""
+        codes = self.lines.codes
+        blanks = np.flatnonzero((codes == ord(" ")) | (codes == ord("\t")))
+        return cuts - blanks.searchsorted(cuts)
 
     def text_at(self, places: Cuts) -> Cuts:
         """Which text each of some ascending places is in, or behind."""
