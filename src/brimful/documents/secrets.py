@@ -265,10 +265,10 @@ def _end(what: str, token: re.Match[bytes], content: bytes) -> int:
     return content.find(b"-----", end + 9, end + 80) + 5 if end >= 0 else 0
 
 
-def secret_of(path: str, content: bytes) -> str | None:
+def _secret_of(path: str, content: bytes) -> str | None:
     """Why a text of this name is a secret: by a folder of its path, by its name, or by its content.
 
-    >>> secret_of("home/.aws/config", b""), secret_of("id_rsa", b""), secret_of("tea.md", b"Tea at four.")
+    >>> _secret_of("home/.aws/config", b""), _secret_of("id_rsa", b""), _secret_of("tea.md", b"Tea at four.")
     ('in a folder for credentials', 'its name is that of a secret', None)
     """
     *folders, name = path.split("/")
@@ -279,7 +279,7 @@ def secret_of(path: str, content: bytes) -> str | None:
 
 def check_secret(path: str, content: bytes, settings: SourceSettings) -> None:
     """Refuse a text that is a secret, unless the caller allowed it."""
-    reason = None if settings.allows("secret") else secret_of(path, content)
+    reason = None if settings.allows("secret") else _secret_of(path, content)
     if reason is not None:
         raise SecretError(
             f"{path!r:.200} is not stored: {reason}; take the credential out, or store it with allow=('secret',)"

@@ -67,7 +67,7 @@ def read_batch(
         try:
             loaded = load_file(file, settings=settings)
             documents = [
-                entry_of(
+                _entry_of(
                     item,
                     time=time_of(file),
                     folder=naming.folder,
@@ -86,7 +86,7 @@ def read_batch(
     return results, entries
 
 
-def entry_of(
+def _entry_of(
     loaded: Loaded, *, time: int | None, folder: str = "", origin: str | None = None, stamp: str | None = None
 ) -> NewDocument:
     """A document ready to be stored, with the time in its text or else the file's."""

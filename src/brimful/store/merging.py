@@ -42,10 +42,10 @@ _MOVED_BYTES = 16 * BLOCK_BYTES
 # ---- choice
 
 
-def tier_of(live: int) -> int:
+def _tier_of(live: int) -> int:
     """The tier of a segment: sizes within one differ by less than the fanout.
 
-    >>> [tier_of(size) for size in (0, 1 << 16, 1 << 20, 8 << 20, 64 << 20)]
+    >>> [_tier_of(size) for size in (0, 1 << 16, 1 << 20, 8 << 20, 64 << 20)]
     [0, 1, 2, 3, 4]
     """
     tier = 0
@@ -58,7 +58,7 @@ def crowded(segments: Sequence[StoredSegment]) -> list[StoredSegment]:
     """Segments that should become one now: the smallest tier that is full, or one that is more than half dead."""
     tiers: dict[int, list[StoredSegment]] = {}
     for segment in segments:
-        tiers.setdefault(tier_of(segment.live), []).append(segment)
+        tiers.setdefault(_tier_of(segment.live), []).append(segment)
     for tier in sorted(tiers):
         if len(tiers[tier]) >= FANOUT:
             chosen = next((batch for batch in batches(tiers[tier][:FANOUT]) if len(batch) > 1), None)
@@ -85,7 +85,7 @@ def batches(segments: Sequence[StoredSegment]) -> Iterator[list[StoredSegment]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MergedSegment:
+class _MergedSegment:
     """A segment whose blobs are written, and which nobody sees yet."""
 
     number: int
@@ -94,7 +94,7 @@ class MergedSegment:
     cards: list[Card]
 
 
-def publish_merged(cursor: Cursor, merged: MergedSegment, replaced: Sequence[StoredSegment] = ()) -> None:
+def publish_merged(cursor: Cursor, merged: _MergedSegment, replaced: Sequence[StoredSegment] = ()) -> None:
     """Put a merged segment in the place of others."""
     write_extents(cursor, merged.number, merged.extents, length=merged.length)
     write_cards(cursor, merged.number, merged.cards)
@@ -102,7 +102,7 @@ def publish_merged(cursor: Cursor, merged: MergedSegment, replaced: Sequence[Sto
         drop_segment(cursor, segment.number)
 
 
-def merge(cursor: Cursor, segments: Sequence[StoredSegment]) -> MergedSegment:
+def merge(cursor: Cursor, segments: Sequence[StoredSegment]) -> _MergedSegment:
     """Write the live text of some segments, also of another store, as one."""
     number = cursor.next_segment()
     axis = _Axis(cursor, number)
@@ -115,7 +115,7 @@ def merge(cursor: Cursor, segments: Sequence[StoredSegment]) -> MergedSegment:
     sections = np.concatenate([move.cuts(move.segment.section_starts) for move in moves])
     write_blobs(cursor, number, cut_blobs(units, sections, heads))
     extents = Extents(*_joined([move.extents for move in moves]))
-    return MergedSegment(number, length, extents, [card for segment in segments for card in segment.cards()])
+    return _MergedSegment(number, length, extents, [card for segment in segments for card in segment.cards()])
 
 
 def _joined(tables: Sequence[Sequence[Numbers]]) -> list[Numbers]:
