@@ -322,7 +322,7 @@ class Corpus:
     def _uses(self, name: str) -> int:
         """How many documents have a name in their text."""
         terms = terms_of(name.encode("utf-8", "replace")).names
-        counts = self.columns.document_counts(self.columns.places(max(terms, key=len))) if terms else ()
+        counts = self.columns.document_counts((1, self.columns.places(max(terms, key=len)))) if terms else ()
         return int(np.count_nonzero(counts))
 
     def context(self, ask: Ask) -> Context:

@@ -2,11 +2,10 @@
 
 import random
 
-import numpy as np
 import pytest
 
 from brimful import Document
-from brimful.native.question import AskedWords, ChosenUnits, WordsInUnits
+from brimful.search.candidates import ChosenUnits, WordsInUnits
 from brimful.search.columns import CorpusColumns
 from brimful.store.sqlite import SqliteStore
 from brimful.store.writing import NewDocument
@@ -16,11 +15,9 @@ WORDS = ["tea", "pot", "cup", "harbour", "ledger", "lamp", "river", "stone", "gr
 
 def counts_in(columns, units, places):
     """How many of some positions lie in each of some ascending units."""
-    words = AskedWords(columns.asked_places, [[(1, places)]], [np.zeros(0, np.int64)])
     bounds = [*units.searchsorted(columns.grid.begins).tolist(), len(units)]
-    chosen = ChosenUnits(units, columns.grid.placed(units), bounds)
-    counted = WordsInUnits(words, chosen, [None] * len(columns.segments), deepest=1, heading=0)
-    return counted.counts[0].tolist()
+    chosen = ChosenUnits(units, columns.placed(units), bounds)
+    return WordsInUnits(columns, chosen, [[(1, places)]], heading=0).counts[0].tolist()
 
 
 def sentence(chance: random.Random) -> str:

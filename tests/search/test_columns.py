@@ -70,7 +70,7 @@ def test_positions_fall_into_units_and_documents(made, term):
     named = [(columns.documents.paths[row], start) for row, start in zip(placed.rows, placed.offsets, strict=True)]
     counted = dict(zip(named, counts_in(columns, everything, places), strict=True))
     assert counted == by_unit
-    counts = columns.document_counts(places).tolist()
+    counts = columns.document_counts((1, places)).tolist()
     assert dict(zip(columns.documents.paths, counts, strict=True)) == by_document
     assert columns.census(term) == sum(by_document.values())
     holding = {named[unit] for unit in columns.units_with(term)}
@@ -153,7 +153,7 @@ def test_an_empty_ground(laid):
         assert columns.names(b"") == []
         assert columns.languages == ()
         assert columns.units_with(b"tea") == []
-        assert columns.document_counts(columns.places(b"tea")).tolist() == [0] * len(documents)
+        assert columns.document_counts((1, columns.places(b"tea"))).tolist() == [0] * len(documents)
 
 
 def test_a_long_document_lies_in_several_extents(laid, monkeypatch):

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from brimful import Document
 from brimful.index.build import Extent
-from brimful.search import field as field_module
-from brimful.search.field import MILLION, THOUSAND, TermHits, idf, plain_rarity, relevance
+from brimful.search import candidates
+from brimful.search.candidates import MILLION, THOUSAND, TermHits
+from brimful.search.field import relevance
+from brimful.search.signals import idf, plain_rarity
 from brimful.settings import FieldSettings
 from brimful.text.terms import terms_of
 from tests.index.segment import build_segment
@@ -190,7 +192,7 @@ def test_blocks_narrow_without_losing_the_best(laid):
 
 def test_a_common_word_is_not_read_where_a_rare_one_stands(laid, monkeypatch):
     """Narrowing reads the rarest words first and stops before it has read too many positions."""
-    monkeypatch.setattr(field_module, "MOST_PLACES", 100)
+    monkeypatch.setattr(candidates, "MOST_PLACES", 100)
     columns = laid([Document("a.md", "The tea. " * 500), Document("b.md", "A zeppelin.")])
     found = relevance(columns, sought_of(columns, b"tea", b"zeppelin"), settings=SETTINGS, blocks=100)
     assert {columns.documents.paths[row] for row in columns.placed(found.units).rows} == {"b.md"}

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from brimful.budget import scaled
 from brimful.index.segments import Numbers, Places, Postings, sequence
 from brimful.native.columns import Columns, HeadingTree, PlacedUnits, UnitGrid, add_to_rows, leave_out
-from brimful.native.question import CorpusPlaces
 from brimful.native.terms import merge_lines
 from brimful.outline.cuts import merged
 from brimful.search.priors import FileKinds
@@ -198,23 +197,27 @@ class CorpusColumns:
         ]
         return _joined(units)
 
+    def units_of_blocks(self, blocks: Ids) -> tuple[Ids, Ids]:
+        """The first and the last unit of each of some blocks."""
+        edges = np.append(self.block_firsts, len(self))
+        return edges[blocks], edges[blocks + 1] - 1
+
+    def blocks_with(self, groups: _WeighedPlaces) -> NDArray[np.bool_]:
+        """Which blocks have any of some positions."""
+        counts = np.zeros(len(self.block_rows), np.int64)
+        for _, places in groups:
+            add_to_rows(counts, places, *self._blocks, weight=1)
+        return counts > 0
+
     @cached_property
-    def asked_places(self) -> CorpusPlaces:
-        """The places of extents, blocks and units."""
+    def _blocks(self) -> tuple[Columns, Columns]:
+        """The starts of each segment's blocks on its axis, and the numbers of the blocks."""
         bounds = self.block_firsts.searchsorted([*self.grid.begins, len(self)]).tolist()
         starts = [
             segment.starts[self.block_firsts[first:last] - begin]
             for segment, begin, (first, last) in zip(self.segments, self.grid.begins, pairwise(bounds), strict=True)
         ]
-        return CorpusPlaces(
-            *self._extents,
-            block_starts=Columns(starts),
-            block_rows=self.block_rows,
-            block_firsts=self.block_firsts,
-            records=self.records,
-            sources=self.sources,
-            grid=self.grid,
-        )
+        return Columns(starts), Columns([np.arange(first, last, dtype=np.int32) for first, last in pairwise(bounds)])
 
     def units_with(self, term: bytes) -> list[int]:
         """The units that hold a term, by path and place."""
@@ -240,10 +243,11 @@ class CorpusColumns:
                     in_order[place] = text
         return in_order
 
-    def document_counts(self, places: Columns) -> Numbers:
-        """How many of the positions lie in each document, by row."""
+    def document_counts(self, *groups: tuple[int, Columns]) -> Numbers:
+        """The weights of positions in each document, by row."""
         counts = np.zeros(len(self.documents), np.int64)
-        add_to_rows(counts, places, *self._extents, weight=1)
+        for weight, places in groups:
+            add_to_rows(counts, places, *self._extents, weight=weight)
         return counts
 
     @cached_property
@@ -307,9 +311,9 @@ class CorpusColumns:
         """Terms of the documents' paths and titles, each with the rows that have it (a row once for each time)."""
         return postings_of_names(self.documents.paths, self.documents.titles)
 
-    def is_titled(self, term: bytes) -> bool:
-        """Whether the path or title of any document has a term."""
-        return len(self.titles.of(term)) > 0
+    def is_titled(self, *terms: bytes) -> bool:
+        """Whether the path or title of any document has one of some terms."""
+        return len(self.titled(terms)) > 0
 
     def titled(self, terms: tuple[bytes, ...]) -> Numbers:
         """The rows of the documents whose path or title has one of some terms (a row once for each time)."""

@@ -4,69 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers
-from brimful.native.columns import Columns
-from brimful.native.question import (
-    AskedWords,
-    ChosenUnits,
-    ScaledUnits,
-    WeighedDocuments,
-    WordsInUnits,
-    order_field,
-    settle_units,
-)
-from brimful.search.columns import DEEPEST, CorpusColumns, Ids
+from brimful.native import Reals, numbers_of
+from brimful.search.candidates import MILLION, THOUSAND, ChosenUnits, TermHits, WordsInUnits, choose, millionths
+from brimful.search.columns import CorpusColumns, Ids
 from brimful.search.signals import definitions, idf, plain_rarity
 from brimful.settings import FieldSettings
 
-# A word of the question counts at four scales: in the unit itself, in its near and its wide surroundings, and in its
-# whole document. Surroundings slide with the unit, so no border of a section cuts a thought in two; a record stands for
-# itself alone, and a unit of source code for itself and its document. At each scale the
-# words add up as in BM25, places that have more of the question count for more, and the best place is worth one. Every
-# unit shares some of its worth with its neighbours.
+# A word of the question counts at three scales: in the unit itself, in its surroundings, and in its whole document.
+# Surroundings slide with the unit, so no border of a section cuts a thought in two; a record stands for itself alone,
+# and a unit of source code for itself and its document. At each scale the words add up as in BM25, places that have
+# more of the question count for more, and the best place is worth one. Every unit gives some of it to its neighbours.
 #
 # Only where rare words stand is looked at closely: blocks of neighbouring units are compared first. Sums run in a fixed
 # order and are rounded to whole millionths before they decide anything.
 
-THOUSAND, MILLION = 1_000, 1_000_000
-MOST_PLACES = 200_000
-"""Positions that are looked at to narrow a question down: the rarest words first, at least one of them."""
-
-_SURROUNDINGS = 8  # units scored on both sides of a chosen one
 _MOST_HALVINGS = 16
 _NEIGHBOUR = 5
 """A unit's neighbours get a fifth of its score."""
-_OF_RECORDS = 4
-"""At most one block in four is of records, where enough others have words of the question."""
-
-
-Scores = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TermHits:
-    """A word of the question and where it stands: weights with positions, segment by segment.
-
-    No position is in two of the groups, and the first ones count most.
-    """
-
-    word: bytes
-    weight: float
-    places: tuple[tuple[int, Columns], ...]  # the weights in thousandths
-    names: tuple[bytes, ...] = ()  # its terms in paths and titles
-    is_minor: bool = False  # it only asks, or is a part of a longer word: no place is looked at for its sake
-    is_literal: bool = False  # a phrase in quotation marks: what has it stands above all that has not
-
-    @property
-    def occurrences(self) -> int:
-        """How often the word occurs in the corpus."""
-        return sum(places.total for _, places in self.places)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,143 +123,118 @@ def relevance(
     `allowed` says which documents may be shown, `favour` how many thousandths each counts, both by row; `lacking` is
     what words of the question are worth that the corpus does not have.
     """
-    present = [hits for hits in term_hits if hits.occurrences or _is_name(columns, hits)]
-    if not present or not len(columns):
+    if not any(hits.occurrences or columns.is_titled(*hits.names) for hits in term_hits) or not len(columns):
         nothing = np.zeros(0, np.int64)
         no_documents = np.zeros(len(columns.documents), np.int64)
         return ScoredUnits(*(nothing,) * 5, np.zeros((len(term_hits), 0), bool), nothing, no_documents, 0)
-    words = AskedWords(
-        columns.asked_places, [hits.places for hits in term_hits], [columns.titled(hits.names) for hits in term_hits]
-    )
-    documents = _documents(columns, term_hits, words, settings)
-    chosen = _promising(columns, term_hits, words, documents, settings, limit=blocks, allowed=allowed)
-    trees = [
-        columns.heading_tree(number) if low < high else None
-        for number, (low, high) in enumerate(pairwise(chosen.bounds))
-    ]
-    heading = round(settings.heading * THOUSAND)
-    counted = WordsInUnits(words, chosen, trees, deepest=DEEPEST, heading=heading)
-    scaled = _scaled(columns, term_hits, counted, documents, settings)
-    by_words = scaled.lexical
-    if settings.definition:
-        by_words = by_words + settings.definition * _defined(columns, chosen, counted, term_hits, by_words)
-    by_words, scores, by_document = settle_units(
-        words,
-        chosen,
-        by_words,
-        documents=documents,
-        share=_known_share(columns, term_hits, lacking),
-        favour=favour,
+    documents = _documents(columns, term_hits, settings)
+    chosen = choose(
+        columns,
+        term_hits,
+        settings.document * documents,
+        limit=blocks,
         allowed=allowed,
+        spares_records=settings.priors,
     )
+    words = [hits.places for hits in term_hits]
+    counted = WordsInUnits(columns, chosen, words, heading=round(settings.heading * THOUSAND))
+    lexical, covered = _by_words(columns, chosen, counted, term_hits, documents, settings)
+    if settings.definition:
+        lexical = lexical + settings.definition * _defined(columns, chosen, counted, term_hits, lexical)
+    lexical = lexical * _known_share(columns, term_hits, lacking)
+    rows, best = chosen.placed.rows, np.zeros(len(documents))
+    np.maximum.at(best, rows, lexical)
+    total, by_row = lexical, documents + _to_one(best)
+    if favour is not None:
+        total, by_row = total * (favour / THOUSAND)[rows], by_row * (favour / THOUSAND)
+    scores = millionths(total)
     literal = [number for number, hits in enumerate(term_hits) if hits.is_literal]
-    if literal:
-        scores = scores + counted.present[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
-    order, units, rows, scores, lexical = order_field(chosen, scores, by_words)
-    covered = _covered(columns, term_hits, scaled, lacking)
+    scores = scores + counted.present[literal].sum(axis=0, dtype=np.int64) * scores.max(initial=0)
+    order = np.lexsort((chosen.placed.offsets, rows, -scores))
+    order = order[scores[order] > 0]
     return ScoredUnits(
-        units, rows, scores, lexical, np.zeros_like(scores), counted.present, order, by_document, covered
+        chosen.units[order],
+        rows[order],
+        scores[order],
+        millionths(lexical[order]),
+        np.zeros(len(order), np.int64),
+        counted.present,
+        order,
+        millionths(by_row if allowed is None else np.where(allowed, by_row, 0.0)),
+        _covered(columns, term_hits, covered, lacking),
     )
 
 
-def _scaled(
+def _by_words(
     columns: CorpusColumns,
-    term_hits: Sequence[TermHits],
+    chosen: ChosenUnits,
     counted: WordsInUnits,
-    documents: Scores,
+    term_hits: Sequence[TermHits],
+    documents: Reals,
     settings: FieldSettings,
-) -> ScaledUnits:
-    """The score of each unit by the words in it, near it and in its document."""
-    reaches = (0, settings.near_reach)
-    around = [2 * reach + 1 for reach in reaches]  # units
-    total, size = len(columns), columns.unit_size
-    return counted.scales(
-        [[hits.weight * idf(hits.occurrences * units, total) for hits in term_hits] for units in around],
-        reaches=reaches,
-        unit_bytes=[size * units for units in around],
-        covering=[0.0 if hits.is_minor else hits.weight * idf(hits.occurrences, total) for hits in term_hits],
-        documents=documents,
-        shares=(settings.unit, settings.document, settings.near),
-        saturation=settings.saturation,
-        length=settings.length,
-    )
+) -> tuple[Reals, float]:
+    """The score of each unit by the words in it, near it and in its document; and the most that stands together.
+
+    Records count by themselves alone, and units of source code without their surroundings.
+    """
+    placed, numbers, scores, covered = chosen.placed, np.arange(len(chosen.units)), [], 0.0
+    for reach in (0, settings.near_reach):
+        width = 2 * reach + 1
+        around = (np.maximum(numbers - reach, placed.firsts), np.minimum(numbers + reach, placed.lasts) + 1)
+        sizes = _summed(placed.sizes, *around) / (columns.unit_size * width)
+        gains, present, together, whole = np.zeros(len(numbers)), np.zeros(len(numbers)), np.zeros(len(numbers)), 0.0
+        for word, hits in enumerate(term_hits):
+            worth = hits.weight * idf(hits.occurrences * width, len(columns))
+            times = (_summed(counted.counts[word], *around) + counted.from_headings[word]) / THOUSAND
+            gains += worth * _bm25(times, sizes, settings)
+            present += worth * (times > 0)
+            together += 0.0 if hits.is_minor else hits.weight * idf(hits.occurrences, len(columns)) * (times > 0)
+            whole += worth
+        scores.append(_to_one(gains * np.sqrt(present / whole) if whole else gains))
+        covered = float(together.max(initial=0.0))
+    alone, near = scores
+    is_record, is_source = columns.records[placed.rows], columns.sources[placed.rows]
+    lexical = settings.unit * alone + settings.document * np.where(is_record, alone, documents[placed.rows])
+    return lexical + settings.near * np.where(is_record | is_source, alone, near), covered
 
 
-def _documents(
-    columns: CorpusColumns, term_hits: Sequence[TermHits], words: AskedWords, settings: FieldSettings
-) -> Scores:
-    """The BM25 score of each document with its path and title, divided by the highest."""
-    total = len(columns.documents)
-    weighed = WeighedDocuments(
-        words,
-        name=round(settings.name * THOUSAND),
-        sizes=columns.document_sizes,
-        saturation=settings.saturation,
-        length=settings.length,
-    )
-    for word, hits in enumerate(term_hits):
-        weighed.weigh(hits.weight * plain_rarity(weighed.count(word), total))
-    scores = weighed.scores
+def _bm25(times: Reals, sizes: Reals, settings: FieldSettings) -> Reals:
+    """What a word counts that stands so often in texts of these sizes, relative to their mean."""
+    k1, b = settings.saturation, settings.length
+    weighed: Reals = times * (k1 + 1) / (times + k1 * (1 - b + b * sizes))
+    return weighed
+
+
+def _summed(values: Numbers, firsts: Numbers, ends: Numbers) -> Numbers:
+    """The sums of values over some ranges."""
+    sums = numbers_of(np.append(0, np.cumsum(values)))
+    return sums[ends] - sums[firsts]
+
+
+def _to_one(scores: Reals) -> Reals:
+    """The best is worth one."""
     highest = float(scores.max(initial=0.0))
     return scores / highest if highest > 0 else scores
 
 
-def _promising(
-    columns: CorpusColumns,
-    term_hits: Sequence[TermHits],
-    words: AskedWords,
-    documents: Scores,
-    settings: FieldSettings,
-    *,
-    limit: int,
-    allowed: NDArray[np.bool_] | None,
-) -> ChosenUnits:
-    """The units of the blocks with most of the rare words, ascending.
-
-    Blocks of records get a share only, where others have words of the question: a pasted log line is whole in hundreds
-    of blocks, but the text that explains it has a part of its words.
-    """
-    read, ordered, named = 0, [], {}
-    present = [number for number, hits in enumerate(term_hits) if hits.occurrences or _is_name(columns, hits)]
-    for number in sorted(
-        present, key=lambda number: (term_hits[number].is_minor, term_hits[number].occurrences, term_hits[number].word)
-    ):
-        hits = term_hits[number]
-        if read and (read + hits.occurrences > MOST_PLACES or hits.is_minor):
-            continue
-        read += hits.occurrences
-        ordered.append((number, hits.weight * idf(hits.occurrences, len(columns))))
-        if not hits.occurrences:
-            named[number] = _named(columns, hits)
-    return words.choose(
-        ordered,
-        named=named,
-        documents=documents,
-        document=settings.document,
-        limit=limit,
-        of_records=_OF_RECORDS if settings.priors else 0,
-        allowed=allowed,
-        reach=_SURROUNDINGS,
-    )
+def _documents(columns: CorpusColumns, term_hits: Sequence[TermHits], settings: FieldSettings) -> Reals:
+    """The BM25 score of each document with its path and title, divided by the highest."""
+    scores = np.zeros(len(columns.documents))
+    for hits in term_hits:
+        counts = columns.document_counts(*hits.places)
+        np.add.at(counts, columns.titled(hits.names), round(settings.name * THOUSAND))
+        rows = np.flatnonzero(counts)
+        worth = hits.weight * plain_rarity(len(rows), len(scores))
+        scores[rows] += worth * _bm25(counts[rows] / THOUSAND, columns.document_sizes[rows], settings)
+    return _to_one(scores)
 
 
-def _is_name(columns: CorpusColumns, term_hits: TermHits) -> bool:
-    return len(columns.titled(term_hits.names)) > 0
-
-
-def _named(columns: CorpusColumns, term_hits: TermHits) -> Ids:
-    """The first blocks of the documents that are called by a word which no text has."""
-    rows = np.zeros(len(columns.documents), bool)
-    rows[columns.titled(term_hits.names)] = True
-    return np.flatnonzero(rows[columns.block_rows] & (columns.block_offsets == 0))
-
-
-def _covered(columns: CorpusColumns, term_hits: Sequence[TermHits], scaled: ScaledUnits, lacking: float) -> int:
+def _covered(columns: CorpusColumns, term_hits: Sequence[TermHits], covered: float, lacking: float) -> int:
     """How much of what the question says stands together at the best place, in millionths of the whole."""
     total = lacking
     for hits in term_hits:
         total += 0.0 if hits.is_minor else hits.weight * idf(hits.occurrences, len(columns))
-    return round(scaled.covered / total * MILLION) if total else 0
+    return round(covered / total * MILLION) if total else 0
 
 
 def _known_share(columns: CorpusColumns, term_hits: Sequence[TermHits], lacking: float) -> float:
@@ -315,8 +250,8 @@ def _defined(
     chosen: ChosenUnits,
     counted: WordsInUnits,
     term_hits: Sequence[TermHits],
-    lexical: Scores,
-) -> Scores:
+    lexical: Reals,
+) -> Reals:
     """The score of each unit for words of the question that are names of what it defines; the rarest scores one."""
     rarities = [hits.weight * idf(hits.occurrences, len(columns)) for hits in term_hits]
     values = np.zeros(len(chosen.units))

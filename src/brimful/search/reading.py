@@ -20,8 +20,8 @@ from brimful.search.terms import (
 )
 
 if TYPE_CHECKING:
+    from brimful.search.candidates import TermHits
     from brimful.search.columns import CorpusColumns
-    from brimful.search.field import TermHits
 
 _CAMEL = re.compile(rb"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
 _BEGINS = re.compile(rb"(?:\A|[.!?:\n])\W*\Z")

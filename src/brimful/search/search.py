@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.documents.documents import Hit
+from brimful.search.candidates import MILLION, THOUSAND, TermHits
 from brimful.search.columns import CorpusColumns, following, literal
-from brimful.search.field import MILLION, THOUSAND, ScoredUnits, TermHits, fused, in_order, relevance, reordered
+from brimful.search.field import ScoredUnits, fused, in_order, relevance, reordered
 from brimful.search.late import READ_UNITS, LateEncoder, ReadReport, read_again, read_late
 from brimful.search.query import Query, narrowed, parse_query, rarest
 from brimful.search.reading import (
@@ -50,8 +51,7 @@ def listed(columns: CorpusColumns, allowed: NDArray[np.bool_], limit: int) -> tu
     ranks[np.lexsort((np.arange(len(times)), -times, times == NO_TIME))] = np.arange(len(times))
     blocks = np.flatnonzero(allowed[columns.block_rows]) if len(columns) else np.zeros(0, np.int64)
     blocks = np.sort(_in_turn(blocks, columns.block_rows[blocks], columns.block_offsets[blocks], ranks, limit))
-    edges = np.append(columns.block_firsts, len(columns))
-    units = columns.grid.between(edges[blocks], edges[blocks + 1] - 1, reach=0)
+    units = columns.grid.between(*columns.units_of_blocks(blocks), reach=0)
     placed = columns.placed(units)
     placed = columns.placed(_in_turn(units, placed.rows, placed.offsets, ranks, limit))
     places = zip(placed.rows.tolist(), placed.offsets.tolist(), placed.sizes.tolist(), strict=True)
@@ -391,13 +391,13 @@ def _allowed(columns: CorpusColumns, query: Query) -> NDArray[np.bool_] | None:
         for row, (path, kind) in enumerate(zip(documents.paths, documents.kinds, strict=True)):
             allowed[row] = query.allows(path, kind, None if times[row] == NO_TIME else times[row])
     for phrase in query.phrases:
-        having = columns.document_counts(literal(columns, phrase)) > 0
+        having = columns.document_counts((1, literal(columns, phrase))) > 0
         # A quotation that stands nowhere is a title, or somebody's words: it narrows nothing.
         if having.any() or phrase in query.required:
             allowed &= having
     unwanted = [following(columns, form.terms) for word in query.excluded for form in forms_of(word, columns)]
     for places in (*unwanted, *(literal(columns, terms) for terms in query.excluded_phrases)):
-        allowed &= columns.document_counts(places) == 0
+        allowed &= columns.document_counts((1, places)) == 0
     return allowed
 
 

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brimful.index.segments import Numbers, Postings
-from brimful.native.question import ChosenUnits, WordsInUnits
 from brimful.text.terms import Names, terms_of
 
 if TYPE_CHECKING:
+    from brimful.search.candidates import ChosenUnits, TermHits, WordsInUnits
     from brimful.search.columns import CorpusColumns, Ids
-    from brimful.search.field import TermHits
 
 
 # ---- rarity: How much does an occurrence of a word say?
