@@ -21,7 +21,7 @@ GAP_TOKENS = 4
 """About what the edges of one more window cost."""
 BRIDGED_BYTES = 120
 """Shorter gaps are shown: they cost little more than their markers, and an example is not shown with a hole in it."""
-LEAST_ROOM_BYTES = 120
+_LEAST_ROOM_BYTES = 120
 """What any hit may add to show whole things: the rest of a line, the head of a function."""
 NEXT_IN_LINE = 16
 """Hits after the cutoff that are offered too: one of them may fit where the first of them does not."""
@@ -34,14 +34,14 @@ Cost = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Cutoff:
+class _Cutoff:
     """The best hits, and the ones that come next."""
 
     shown: tuple[Hit, ...]
     next_in_line: tuple[Hit, ...]
 
 
-def relevance_cutoff(hits: Sequence[Hit], texts: Iterable[str], *, tokens: int, cost: Cost) -> Cutoff:
+def relevance_cutoff(hits: Sequence[Hit], texts: Iterable[str], *, tokens: int, cost: Cost) -> _Cutoff:
     """The best hits whose texts, headers and edges cost about `tokens`."""
     spent, names, edges = 0, set[str](), set[tuple[str, int]]()
     for number, (hit, text) in enumerate(zip(hits, texts, strict=False)):  # texts after the cutoff are never read
@@ -50,11 +50,11 @@ def relevance_cutoff(hits: Sequence[Hit], texts: Iterable[str], *, tokens: int, 
             price += cost(hit.path) + HEADER_TOKENS
         price += GAP_TOKENS * (1 - ((hit.path, hit.start) in edges) - ((hit.path, hit.end) in edges))
         if spent + price > tokens and number:
-            return Cutoff(tuple(hits[:number]), tuple(hits[number : number + NEXT_IN_LINE]))
+            return _Cutoff(tuple(hits[:number]), tuple(hits[number : number + NEXT_IN_LINE]))
         spent += price
         names.add(hit.path)
         edges |= {(hit.path, hit.start), (hit.path, hit.end)}
-    return Cutoff(tuple(hits), ())
+    return _Cutoff(tuple(hits), ())
 
 
 def rooms_to_grow(count: int, budget_bytes: int, *, percent: int) -> list[int]:
@@ -66,7 +66,7 @@ def rooms_to_grow(count: int, budget_bytes: int, *, percent: int) -> list[int]:
     >>> rooms_to_grow(4, 10_000, percent=20)
     [960, 480, 320, 240]
     """
-    least = LEAST_ROOM_BYTES if percent else 0
+    least = _LEAST_ROOM_BYTES if percent else 0
     total = sum(1 / rank for rank in range(1, count + 1))
     return [max(int(budget_bytes * percent / 100 / total / rank), least) for rank in range(1, count + 1)]
 

@@ -21,7 +21,7 @@ from brimful.text.spans import Span, back_to_code_point, on_to_code_point, whole
 from brimful.text.terms import matches_in, query_terms
 from brimful.windows.policies import Size, padding_for
 
-Joinable = Callable[[int, int], bool]
+_Joinable = Callable[[int, int], bool]
 """Whether the bytes between two places may share a window."""
 
 _ANTECEDENT_UNITS = 2
@@ -57,7 +57,7 @@ def _cover(first: Span, second: Span) -> Span:
     return Span(min(first.start, second.start), max(first.end, second.end))
 
 
-def joined(cuts: Iterable[Cut], may_join: Joinable, *, gap: int = 0) -> list[Cut]:
+def joined(cuts: Iterable[Cut], may_join: _Joinable, *, gap: int = 0) -> list[Cut]:
     """Cuts of one document in order, those joined that overlap, touch, or lie within `gap` where they may."""
     results: list[Cut] = []
     for cut in sorted(cuts, key=lambda cut: cut.span):
@@ -72,7 +72,7 @@ def joined(cuts: Iterable[Cut], may_join: Joinable, *, gap: int = 0) -> list[Cut
     return results
 
 
-def joinable(document: Document) -> Joinable:
+def joinable(document: Document) -> _Joinable:
     """Anything may stand between two hits, except records of another category (085b §2 Data)."""
     records = document.outline.records if document.kind == "data" else NO_RECORDS
     if not records.have_categories:
@@ -219,7 +219,7 @@ def _place(cut: Cut) -> tuple[Span, tuple[object, ...]]:
     return cut.core, cut.hits[0].order
 
 
-def _is_near(last: Cut, cut: Cut, gap: int, may_join: Joinable) -> bool:
+def _is_near(last: Cut, cut: Cut, gap: int, may_join: _Joinable) -> bool:
     if cut.core.start < last.core.end:
         return True
     return cut.span.start - last.span.end <= gap and may_join(last.core.end, cut.core.start)
@@ -265,7 +265,7 @@ def _widest_gap(group: Sequence[Cut]) -> int:
     return best
 
 
-def _met(cuts: Sequence[Cut], may_join: Joinable, cap: int | None) -> list[Cut]:
+def _met(cuts: Sequence[Cut], may_join: _Joinable, cap: int | None) -> list[Cut]:
     """Windows of one document that meet, as one; where the cap or a category keeps them apart, parted cleanly."""
     results: list[Cut] = []
     for cut in sorted(cuts, key=lambda cut: (cut.core, cut.span)):

@@ -19,7 +19,7 @@ from brimful.settings import STRATEGIES, Strategy
 from brimful.text.terms import terms_of
 from brimful.windows.window import Cluster, Coherence, Window
 
-FULL = 10_000
+_FULL = 10_000
 """The likeness of a text to itself; likenesses are whole numbers, equal on every machine (invariant 2)."""
 
 _STEPS = 32_767
@@ -58,7 +58,7 @@ def _rarities(texts: Sequence[frozenset[bytes]]) -> dict[bytes, int]:
 def _overlap(first: frozenset[bytes], second: frozenset[bytes], worths: Mapping[bytes, int]) -> int:
     """The cosine of two sets of weighted terms; a term without a weight counts one."""
     shared, *sizes = (sum(worths.get(term, 1) ** 2 for term in terms) for terms in (first & second, first, second))
-    return math.isqrt(shared**2 * FULL**2 // math.prod(sizes)) if all(sizes) else 0
+    return math.isqrt(shared**2 * _FULL**2 // math.prod(sizes)) if all(sizes) else 0
 
 
 def _steps_of(vector: Sequence[float]) -> NDArray[np.int64]:
@@ -72,7 +72,7 @@ def _cosine(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
     """The cosine of two vectors in steps; opposite directions count as no likeness."""
     product = int(first @ second) if first.size == second.size else 0
     norms = int(first @ first) * int(second @ second)
-    return math.isqrt(product**2 * FULL**2 // norms) if product > 0 else 0
+    return math.isqrt(product**2 * _FULL**2 // norms) if product > 0 else 0
 
 
 class Names:
@@ -232,7 +232,7 @@ def _moment(window: Window) -> tuple[bool, int, str, int, str]:
 
 def _around_leaders(cards: Sequence[_Card]) -> list[list[_Card]]:
     """Groups: each window, best first, joins the first group whose best window resembles it enough."""
-    least = round(_SEMANTIC_SIMILARITY * FULL)
+    least = round(_SEMANTIC_SIMILARITY * _FULL)
     groups: list[list[_Card]] = []
     for card in cards:
         home = next((group for group in groups if group[0].likeness(card) >= least), None)
@@ -261,7 +261,7 @@ def _close_in_time(chain: Sequence[_Card], card: _Card) -> bool:
     last, now = chain[-1].window.time, card.window.time
     if last is None or now is None or now - last > _TEMPORAL_GAP_SECONDS:
         return False
-    least = round(_RELATED_SIMILARITY * FULL)
+    least = round(_RELATED_SIMILARITY * _FULL)
     return any(member.likeness(card) >= least or member.names & card.names for member in chain)
 
 
@@ -298,7 +298,7 @@ def _cluster(group: Sequence[_Card], strategy: Strategy) -> Cluster:
 def _reasons(group: Sequence[_Card], strategy: Strategy) -> list[tuple[str, float, int]]:
     """The parts of a cluster's coherence, by pairs of neighbours."""
     pairs = list(pairwise(group))
-    likeness = sum(first.likeness(second) for first, second in pairs) / len(pairs) / FULL
+    likeness = sum(first.likeness(second) for first, second in pairs) / len(pairs) / _FULL
     parts = [("likeness", likeness, 2)]
     times = [card.window.time for card in group if card.window.time is not None]
     if len(times) == len(group) and strategy != "semantic":
