@@ -96,12 +96,17 @@ def rounds_of(groups: Sequence[Group], packing: Packing) -> list[list[Placed]]:
 def with_order(shown: Sequence[Placed], others: Sequence[Placed], order: Order) -> None:
     """Move windows to the places that an order of the text gives them; the shown ones decide.
 
-    `relevance`: each document begins with its best window and goes on from there; what precedes that follows. `best`:
+    `relevance`: each document begins with its best window and goes on from there; what precedes that follows. Records
+    of data stay in their order. `best`:
     the best of all before the groups that they came from, as CFS asks for the top 3 among the first 5. `ends`: the
     best group first, the second best last, and so on inwards, as models read the middle least.
     """
     ranked = sorted(shown, key=lambda placed: placed.window.order)
     best = {placed.place[0]: placed.place[1] for placed in reversed(ranked)}  # of each group
+    has_hits = any(placed.window.hits for placed in shown)
+    for placed in sorted(shown, key=lambda placed: placed.place, reverse=True):
+        if has_hits and not placed.window.hits and best[placed.place[0]] == placed.place[1] + 1:
+            best[placed.place[0]] -= 1  # the head of a function stands above what was found in it
     third = ranked[:_FIRST][-1].window.order if ranked else ()
     ends = dict(zip(sorted(best), places_at_both_ends(len(best)), strict=True))
     for placed in (*shown, *others):
@@ -110,7 +115,7 @@ def with_order(shown: Sequence[Placed], others: Sequence[Placed], order: Order) 
             placed.place = (0, *placed.window.order) if placed.window.order <= third else (1, number, at)
         elif order == "ends":
             placed.place = (ends.get(number, len(best)), number, at)
-        elif placed.window.document is not None and not placed.is_alone:
+        elif placed.window.document is not None and placed.window.document.kind != "data" and not placed.is_alone:
             placed.place = (number, at < best.get(number, at), at)
 
 
