@@ -9,7 +9,7 @@ DOCS_VENV := .venv-docs
 DEMO_VENV := $(if $(wildcard $(STAMP)),$(VENV),.venv-demo)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-faults fuzz fuzz-kernels fuzz-guided wheels lint types audit bench-core bench-ingest bench-query bench-postgres bench-embed bench-outline bench-densify bench-choices bench-reading eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
+.PHONY: help demo docs test test-faults fuzz fuzz-kernels fuzz-guided wheels lint types audit bench bench-core bench-speed bench-tools bench-postgres bench-embed bench-outline bench-densify bench-choices bench-reading eval eval-people cli-docs error-docs recording openapi screenshot bench-page lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,13 +69,16 @@ bench-core: $(STAMP)  ## Inflation and packing against LlamaIndex, LangChain and
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock requirements/oracles.lock .
 	@$(BENCH_VENV)/bin/python benchmarks/core.py
 
-bench-ingest: $(STAMP)  ## Ingestion and look-ups against FTS5, tantivy and bm25s (several minutes)
-	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock requirements/oracles.lock .
-	@$(BENCH_VENV)/bin/python benchmarks/ingest.py
+bench: $(STAMP)  ## benchmarks/REPORT.md, and the figures of README and docs, from the committed results; each part renews its own
+	@$(BIN)/python benchmarks/report.py
 
-bench-query: $(STAMP)  ## Question to context against bm25s, tantivy, LlamaIndex and LangChain (several minutes)
+bench-speed: $(STAMP)  ## Indexing, asking, size and memory beside FTS5, tantivy and bm25s (several minutes)
 	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock requirements/oracles.lock .
-	@$(BENCH_VENV)/bin/python benchmarks/query.py
+	@$(BENCH_VENV)/bin/python benchmarks/speed.py
+
+bench-tools: $(STAMP)  ## semble, qmd and repomix on the questions of people (half an hour; needs npm)
+	@$(PYTHON) scripts/make_venv.py $(BENCH_VENV) requirements/bench.lock requirements/oracles.lock .
+	@$(BENCH_VENV)/bin/python benchmarks/tools.py
 
 MEGABYTES ?= 100
 KEEP ?=

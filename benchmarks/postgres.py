@@ -27,9 +27,9 @@ from secrets import token_hex
 from typing import Any
 
 from core import report
-from ingest.texts import lay_out
-from query.questions import questions
+from shared.questions import questions
 from shared.sets import ASKED, find_shared
+from shared.texts import lay_out
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))

@@ -19,7 +19,7 @@ from typing import Any
 from answered import CODE
 from core.report import commit
 from folders import MODEL, Place, judge_of
-from people import Folder, arguments, chosen_folders
+from people import Folder, about, arguments, chosen_folders
 from shared.sets import ROOT, find_shared
 
 import brimful
@@ -75,6 +75,8 @@ def main() -> int:
             costs.setdefault(tool, {})[folder.key] = record["cost"]
             for qid, values in record["values"].items():
                 rows.setdefault(f"{folder.set}/{qid}", {})[tool] = values
+        for question in folder.questions:
+            rows[f"{folder.set}/{question['qid']}"]["none"] = about(folder, question)["none"]
         print(folder.key, flush=True)
     if not options.dry:
         (options.out or RESULTS).write_text(_as_json(rows, costs, options), encoding="utf-8")
@@ -99,10 +101,9 @@ def _semble(folder: Folder, options: argparse.Namespace) -> dict[str, Any]:
     _run([options.python, "-c", SEMBLE], given=json.dumps(job | {"questions": []}))
     building = _spent()
     shown = _run([options.python, "-c", SEMBLE], given=json.dumps(job))
-    asking = max(_spent() - building, 0.0)
     found = [[(path, text) for path, text in json.loads(line)] for line in shown.splitlines()]
     found = found or [[] for _ in folder.questions]  # a folder of which it reads no file
-    return _record(folder, iter(found), {"index_s": building, "questions_s": asking})
+    return _record(folder, iter(found), {"index_s": building})
 
 
 def _qmd(folder: Folder, options: argparse.Namespace, *flags: str) -> dict[str, Any]:
@@ -129,9 +130,7 @@ def _qmd(folder: Folder, options: argparse.Namespace, *flags: str) -> dict[str, 
                 if (text := each.get("body") or each.get("snippet") or "")
             ]
 
-    record = _record(folder, found(), {"index_s": building})
-    record["cost"]["questions_s"] = _spent()
-    return record
+    return _record(folder, found(), {"index_s": building})
 
 
 def _handle(path: str) -> str:
@@ -151,12 +150,23 @@ def _repomix(folder: Folder, options: argparse.Namespace) -> dict[str, Any]:
 
 def _record(folder: Folder, found: Iterator[Results], cost: dict[str, float]) -> dict[str, Any]:
     """Which questions are answered at each budget by the results that fit."""
-    answered = judge_of({"judge": folder.judge})
+    answered, above = judge_of({"judge": folder.judge}), _above(folder)
     values = {}
     for question, results in zip(folder.questions, found, strict=True):
-        contexts = [_context(results, budget) for budget in folder.budgets]
+        named = [(f"{above}/{path}", text) for path, text in results]
+        contexts = [_context(named, budget) for budget in folder.budgets]
         values[question["qid"]] = [answered(question, *context) for context in contexts]
     return {"values": values, "cost": cost}
+
+
+def _above(folder: Folder) -> str:
+    """What stands before a path of the folder in the questions: its name, or what of a repository was laid out."""
+    shared = find_shared()
+    if folder.set != CODE or shared is None:
+        return folder.source.name
+    repositories = json.loads((shared / "data" / CODE / "repos.json").read_text("utf-8"))
+    root = next(each["root"] for each in repositories if each["name"] == folder.name)
+    return folder.source.name if root == "." or (folder.source / root).is_dir() else str(root)
 
 
 def _context(results: Results, budget: int) -> tuple[str, Sequence[Place]]:
@@ -176,7 +186,9 @@ _clock = {"spent": 0.0}
 
 
 def _run(command: Sequence[str | Path], environment: dict[str, str] | None = None, given: str = "") -> str:
-    done = subprocess.run(command, env=environment, input=given, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, env=environment, input=given, capture_output=True, text=True, check=False)
+    if done.returncode and "No supported files" not in done.stderr:
+        raise SystemExit(f"{command[0]} failed: {done.stderr.strip()[-500:]}")
     return done.stdout
 
 

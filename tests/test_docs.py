@@ -46,6 +46,22 @@ def test_documentation_answers_what_users_ask(tmp_path):
     assert len(missed) <= MAY_FAIL, missed
 
 
+def test_every_module_of_the_map_is_there():
+    """ARCHITECTURE.md names modules that exist, each with names that stand in it."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    absent = []
+    for cell in re.split(r"[|\n]", text):
+        source = ""
+        for name in re.findall(r"`([\w./]+)`", cell):
+            if name.endswith(".py"):
+                module = ROOT / "src/brimful" / name
+                source = module.read_text("utf-8") if module.exists() else ""
+                absent += [] if source else [name]
+            elif source and not name.endswith("/") and not re.search(rf"\b{name.rpartition('.')[2]}\b", source):
+                absent.append(f"{name} in {module.name}")
+    assert absent == []
+
+
 def anchors(page):
     """The names of a page's headings, as they are linked."""
     headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)

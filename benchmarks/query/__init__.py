@@ -1,1 +1,0 @@
-"""What `make bench-query` is made of."""
