@@ -32,6 +32,7 @@ def test_the_page_copies_the_same_bytes_as_the_engine_gives(store):
     with served(store) as address, chromium() as browser:
         tab = Tab(browser, address)
         page = tab.open(QUESTION, budget=300)
+        page.locator("#settings summary").click()
         for form in FORMATS:
             if page.input_value("#format") != form:
                 with tab.answering():

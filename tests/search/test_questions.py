@@ -304,6 +304,16 @@ PRICES = "product,price in euros,supplier,country\nGreen tea,4.20,Hayashi,Japan\
 ROWS = "".join(f"Blend {n},{n}.00,Supplier {n},Country {n}\n" for n in range(60))
 
 
+@pytest.mark.parametrize("end", ["csv", "tsv"])
+def test_the_row_that_has_the_value_is_shown_below_the_names_of_columns(ask, end):
+    """A question names columns and one value: the row with it is shown, with the header above it."""
+    table = PRICES + ROWS + "Mate,5.50,Rosamonte,Argentina\n" + ROWS
+    table = table.replace(",", "\t") if end == "tsv" else table
+    context = ask({f"prices.{end}": table})("What is the price of Mate in euros, and the country?", budget=70)
+    header, row = table.splitlines()[0], table.splitlines()[63]
+    assert context.text.index(header) < context.text.index(row)
+
+
 def test_a_question_for_columns_alone_shows_the_table_from_its_top(ask):
     """Where no row has a word of the question, the table is shown from its header on."""
     context = ask({"prices.csv": PRICES + ROWS})("price in euros by supplier and country", budget=70)

@@ -105,7 +105,10 @@ def _windows(document: Mapping[str, Any]) -> list[Window]:
     reader = BlockReader(Title(document["also" if filling else "path"], filling=filling))
     for record in document["windows"]:
         reader.mark(record.get("before", ""))
-        for seam in record.get("in", ()):
+        seams = record.get("in", [])
+        if not isinstance(seams, list):
+            raise FormatError(f"a trail is a list of texts, got {seams!r}")
+        for seam in seams:
             reader.take_seam(seam)
         reader.take(record["text"], {name: str(value) for name, value in record.items() if name in _DETAILS})
         if "after" in record:

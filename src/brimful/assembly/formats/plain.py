@@ -213,7 +213,7 @@ def _windows(named: Title, parts: Sequence[Sequence[str]]) -> list[Window]:
                 reader.take_line(line[5:-1])
             elif line.startswith("[SPAN: "):
                 close()
-                details.update(pair.partition(" ")[::2] for pair in line[7:-1].split(", "))
+                details.update(dict(pair.split(" ", 1) for pair in line[7:-1].split(", ")))
             elif read_gap(line) or (line == NOTHING_ABOVE and not text):
                 close()
                 reader.mark(line)
