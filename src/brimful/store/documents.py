@@ -130,9 +130,26 @@ class _Places(mmap.mmap):
         return super().__getitem__(key)
 
     def find(self, part: bytes, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
-        """The first place of a part; `mmap.find` is slow."""
-        place = super().__getitem__(slice(start, end)).find(part)
-        return place if place < 0 else start + place
+        """The first place of a part in what was read: looking at other pages would fill memory with them."""
+        for low, high in self._read_between(start, end):
+            place = super().__getitem__(slice(low, high)).find(part)
+            if place >= 0:
+                return low + place
+        return -1
+
+    def rfind(self, part: bytes, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        """The last place of a part in what was read."""
+        for low, high in reversed(self._read_between(start, end)):
+            place = super().__getitem__(slice(low, high)).rfind(part)
+            if place >= 0:
+                return low + place
+        return -1
+
+    def _read_between(self, start: int, end: int | None) -> list[tuple[int, int]]:
+        """What was read of a range."""
+        last = self._length if end is None else end
+        parts = [(max(start, span.start), min(last, span.end)) for span in self.spans]
+        return [(low, high) for low, high in parts if low < high]
 
     def around(self, start: int, end: int) -> Span | None:
         """The span that was read and holds a range."""

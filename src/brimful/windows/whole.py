@@ -20,6 +20,7 @@ _NEAR_BYTES = 600  # from where filling stops to the end of a thing
 _LINE_BACK = 400  # bytes before an end that say what is announced
 _MOST_ANNOUNCED = 4  # in a row: a label, a heading, a directive, a lead-in
 _SAID = re.compile(rb"\S")
+_INDENT = re.compile(rb"[ \t]*")
 _BLANK_LINE = re.compile(rb"\n(?:[ \t]*\r?\n)+")
 _DIRECTIVE = re.compile(rb"(?:\A|\n)[ \t]*\.\. [\w:+-]+::[^\n]*\Z")
 _ANCHOR = re.compile(rb"(?:\A|\n)[ \t]*<a (?:id|name)=[^<>]{1,200}>[ \t]*</a>\Z")
@@ -83,18 +84,20 @@ def _under_its_term(content: bytes, edge: int, room: int) -> tuple[int, int]:
     b'.. data:: KEY\n\n    It signs.\n'
     """
     end = _line_end(content, edge + 1)
-    column = _column(content[edge:end])
+    column = _column(content, edge)
     above = edge
     while column and above > max(edge - room, 0):
         line = content.rfind(b"\n", 0, above - 1) + 1
-        if content[line:above].strip() and _column(content[line:above]) < column:
+        if _SAID.search(content, line, above) and _column(content, line) < column:
             return line, end
         above = line
     return edge, edge
 
 
-def _column(line: bytes) -> int:
-    return len(line) - len(line.lstrip(b" \t"))
+def _column(content: bytes, start: int) -> int:
+    """The blanks that a line begins with; it isn't copied, for it may be a whole file."""
+    blanks = _INDENT.match(content, start)
+    return len(blanks[0]) if blanks else 0
 
 
 def _definitions_around(outline: Outline, edge: int) -> Iterator[tuple[int, int]]:
