@@ -89,7 +89,7 @@ class ContextBuilder:
         return self._packer.pack(windows, room, further=further), result
 
     def candidates(self, room: Budget) -> Sequence[Window | Cluster]:
-        """The windows of a larger budget, including those that do not fit."""
+        """The windows of a larger budget, including ones that do not fit."""
         tokens = room.available * (_DENSIFY_BREADTH if self.settings.sizing == "field" else 1)
         result = self._search_for(self._wanted(tokens), tokens)
         if self.settings.sizing != "field":
@@ -180,7 +180,6 @@ class ContextBuilder:
         or fewer bytes until the written context fills the budget.
         """
         brims = self.settings.fill == "brim"
-        brims = self.settings.fill == "brim"
         while True:
             pools = self._pools(result, room.available)
             inflation = self._fullest_inflation(pools, room, squeezed_only=not brims)
@@ -256,7 +255,7 @@ class ContextBuilder:
         return [replace(window, sequence=_place(window, spans.get(window.path, ()))) for window in windows]
 
     def _linked(self, windows: Sequence[Window], result: Found) -> Sequence[Window | Cluster]:
-        """The items of packing; those that answer too little are marked as filling, a cluster as a whole."""
+        """The items of packing; windows that answer too little are marked as filling, a cluster as a whole."""
         strategy = self.settings.strategy
         items = windows if strategy == "adjacent" else link(windows, strategy)
         return [self._marked(item, result.end) for item in items]

@@ -49,7 +49,7 @@ def choice(default: Any, help: str, **about: Any) -> Any:  # noqa: A002
 
 @cache
 def choices_of(settings: type[Any]) -> dict[str, Choice]:
-    """The choices of a dataclass by name, its own before those that it inherits."""
+    """The choices of a dataclass by name, before the inherited ones."""
     choices = {}
     inherited = {field.name for base in settings.__mro__[1:] if is_dataclass(base) for field in fields(base)}
     for field in sorted(fields(settings), key=lambda field: field.name in inherited):

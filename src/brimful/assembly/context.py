@@ -158,7 +158,7 @@ class Account:
     free: int
 
 
-def account_of(
+def _account_of(
     fragments: Sequence[tuple[Window | None, Fragment]],
     *,
     counter: TokenCounter,
@@ -171,7 +171,7 @@ def account_of(
 
     >>> from brimful.text.vocabularies import tokens_for
     >>> tea = [(None, Fragment("[DOC: a]\\n")), (Window("a", "Tea."), Fragment("Tea.", "source", 0, 4, "content"))]
-    >>> account = account_of(tea, counter=tokens_for("gpt-4o"), budget=Budget(20, 0, 0, 0))
+    >>> account = _account_of(tea, counter=tokens_for("gpt-4o"), budget=Budget(20, 0, 0, 0))
     >>> account.headers, account.content, account.free
     (5, 2, 13)
     """
@@ -287,7 +287,7 @@ class Context:
     def account(self) -> Account:
         """The tokens of the budget by purpose."""
         fragments = written(self.blocks, form=form_for(self.format), showing=self.showing)
-        return account_of(
+        return _account_of(
             [(window, fragment) for window, fragment in fragments if fragment.text],
             counter=self.counter or tokens_for(self.model),
             budget=self.budget,

@@ -44,7 +44,7 @@ class _Stretch:
     source: Document
     offset: int  # where the source begins in the window's own coordinates
     farthest: Span  # what of the source may be shown at all
-    before: _Stretch | None = None  # the neighbours in the same document, which may not be grown over
+    before: _Stretch | None = None  # the neighbours in their document, which may not be grown over
     after: _Stretch | None = None
     steps: dict[bool, int] = field(default_factory=lambda: {True: 1, False: 1})  # units at a time, after and before
     keeps_heading: bool = False  # whether it may not grow over its heading into the section before
@@ -118,7 +118,7 @@ class Page:
 
     @property
     def placed(self) -> list[Placed]:
-        """What stands here, in reading order."""
+        """The windows of the page, in reading order."""
         return list(chain.from_iterable(self._blocks))
 
     @property

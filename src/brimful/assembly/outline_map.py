@@ -22,7 +22,7 @@ _MAX_OUTLINED_BYTES = 2_000_000
 """A longer document is named without its headings and definitions."""
 
 _NAMED_SHARE = 3
-"""One part in so many of the room names files before any is opened."""
+"""This fraction of the room names files before any is opened."""
 
 _FIRST_ROUND = 6
 """Names of a level that each file shows in the first round; twice as many in each further one."""

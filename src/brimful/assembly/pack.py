@@ -73,7 +73,7 @@ def pack(
 
 
 class Packer:
-    """Packs with the same choices again and again; what a window costs is worked out once."""
+    """Packs several times with one set of choices; what a window costs is worked out once."""
 
     def __init__(
         self, counter: TokenCounter, form: Form, settings: PackSettings, *, cap_bytes: int | None = None
@@ -90,7 +90,7 @@ class Packer:
     ) -> Context:
         """The context that just fits into this room.
 
-        `further` windows are added, in their order, as far as they fit beside the others.
+        `further` windows are added, in their order, as far as they fit with the others.
         """
         settings, costs = self.settings, self._costs
         windows = windows.items if isinstance(windows, Inflation) else tuple(windows)

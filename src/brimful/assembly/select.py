@@ -1,4 +1,4 @@
-"""In which order do windows compete for the budget, and where does each stand in the text?"""
+"""In which order do windows compete for the budget, and in which order are they shown?"""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Placed:
 def groups_of(windows: Iterable[Window], clusters: Iterable[Cluster] = ()) -> list[Group]:
     """Windows by document (CFS §6), clusters as they are; best group first, then by path (ruling 8).
 
-    What a document has that only fills is a group of its own, after all that answers (ruling 24).
+    What a document has that only fills is a separate group, after all that answers (ruling 24).
     """
     by_path: dict[tuple[str, bool], list[Window]] = {}
     for window in sorted(windows, key=by_order):
@@ -108,7 +108,7 @@ def with_order(shown: Sequence[Placed], others: Sequence[Placed], order: Order) 
         if has_hits and not placed.window.hits and best[placed.place[0]] == placed.place[1] + 1:
             best[placed.place[0]] -= 1  # the head of a function stands above what was found in it
     third = ranked[:_FIRST][-1].window.order if ranked else ()
-    ends = dict(zip(sorted(best), places_at_both_ends(len(best)), strict=True))
+    ends = dict(zip(sorted(best), _places_at_both_ends(len(best)), strict=True))
     for placed in (*shown, *others):
         number, at = placed.place
         if order == "best":
@@ -119,10 +119,10 @@ def with_order(shown: Sequence[Placed], others: Sequence[Placed], order: Order) 
             placed.place = (number, at < best.get(number, at), at)
 
 
-def places_at_both_ends(size: int) -> list[int]:
+def _places_at_both_ends(size: int) -> list[int]:
     """Where the best, the second best, … stand with the weakest in the middle ("lost in the middle").
 
-    >>> places_at_both_ends(5)
+    >>> _places_at_both_ends(5)
     [0, 4, 1, 3, 2]
     """
     return [size - 1 - number // 2 if number % 2 else number // 2 for number in range(size)]

@@ -43,7 +43,7 @@ _MIN_BYTES = 24  # a shorter end of a window is a stray word
 _JOINT = "\n\n"
 _UNBOUNDED_TOKENS = 1 << 30
 
-Candidates = Sequence[Window | Cluster]
+_Candidates = Sequence[Window | Cluster]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class _Prepared:
     room: Budget
     base: Context
     found: Found
-    candidates: Candidates
+    candidates: _Candidates
     left_out: list[_LeftOut]
 
 
@@ -125,9 +125,9 @@ def _prepared(asked: ContextBuilder, room: Budget, *, is_free: bool) -> _Prepare
 
 
 def _left_out(
-    base: Context, candidates: Candidates, available_tokens: int, *, max_documents: int | None, counter: TokenCounter
+    base: Context, candidates: _Candidates, available_tokens: int, *, max_documents: int | None, counter: TokenCounter
 ) -> list[_LeftOut]:
-    """Candidates that a context does not show, for as many documents as there is room for.
+    """_Candidates that a context does not show, for as many documents as there is room for.
 
     Documents that it does not show at all come first, and of each kind the best.
     """
@@ -225,7 +225,7 @@ def _document(left_out: _LeftOut, digest: Digest, is_stored: Callable[[str], obj
     return Condensed(digest.document(path), left_out.path, digest.model, tuple(sentences))
 
 
-def _regrouped(base: Context, candidates: Candidates) -> Candidates:
+def _regrouped(base: Context, candidates: _Candidates) -> _Candidates:
     """The windows of a context, the members of a cluster together."""
     ungrouped = {window.id: window for window in base.windows}
     groups: list[Window | Cluster] = []

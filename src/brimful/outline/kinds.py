@@ -359,7 +359,7 @@ def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:
     if start.startswith((b"<!doctype html", b"<html", b"<head", b"<body")):
         return "prose", "html"
     is_php = start.startswith(b"<?php")
-    coded, filled = code_lines(head if complete else head[: head.rfind(b"\n") + 1] or head)
+    coded, filled = _code_lines(head if complete else head[: head.rfind(b"\n") + 1] or head)
     if is_php or (coded >= 3 and coded * 5 >= filled * 2):
         there = _GUESS_SIGNS.within(head.lower())
         scores = [
@@ -374,10 +374,10 @@ def _sniff(head: bytes, *, complete: bool) -> tuple[Kind, str | None]:
     return "prose", _markup(head)
 
 
-def code_lines(text: bytes) -> tuple[int, int]:
+def _code_lines(text: bytes) -> tuple[int, int]:
     r"""How many lines end as statements do, or begin with a word of theirs; and how many are not blank.
 
-    >>> code_lines(b"def tea() -> str:\n  return 4;\n\nTea is at four.")
+    >>> _code_lines(b"def tea() -> str:\n  return 4;\n\nTea is at four.")
     (2, 3)
     """
     lines = [line[:_CODE_LINE].rstrip(b" \t\r") for line in text.split(b"\n") if line.strip()]

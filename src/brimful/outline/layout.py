@@ -13,7 +13,7 @@ from brimful.outline.masking import mask
 from brimful.outline.passages import Title
 from brimful.outline.structures import Definition, Definitions, Structure
 
-BlockKind = Literal["function", "class", "heading"]
+_BlockKind = Literal["function", "class", "heading"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Block:
 
     start: int
     end: int
-    kind: BlockKind
+    kind: _BlockKind
     signature_start: int
     signature_end: int
     name: str
@@ -83,7 +83,7 @@ def nested_blocks(content: bytes, definitions: Definitions) -> Nested:
         signature_end = min(signature_end, ends[at])
         signature = max(min(signature, signature_end), starts[at])
         name = definitions.name(rows[at])
-        kind: BlockKind = "function" if what & RANK else "class"
+        kind: _BlockKind = "function" if what & RANK else "class"
         return Block(starts[at], ends[at], kind, signature, signature_end, name, levels[at])
 
     return Nested(starts, ends, parents, make)

@@ -124,7 +124,7 @@ _HEAD_LINES = 10
 """First lines of a page that may hold its head."""
 _RUNNING = (3, 10)
 """A line that heads more than 3 pages and more than a tenth of all is a running head and names no page."""
-_PAGE_NUMBER = re.compile(rb"\A\d+[ \t]+|[ \t]+\d+\Z")
+_PAGE_NUMBER = re.compile(rb"\A\d+[ \t]+|(?<![ \t])[ \t]+\d+\Z")
 _LEAST_HEADS = 4
 """Of so many pages one has a head, where heads are no accident."""
 _WORD = re.compile(rb"[A-Za-z\x80-\xff][A-Za-z'\x80-\xff-]*")
@@ -191,7 +191,7 @@ def _on_block(reading: Reading, mark: re.Match[bytes]) -> int:
     above, title = line_above(content, rule)
     begin = 0 if line_above(content, above)[1].startswith(b"[[") else above  # an anchor is nothing that it stands below
     if level and above < rule and _is_title(content, begin, title) and _fits_below(b"\n" + signs, title):
-        _add_heading(reading, above, rule + len(signs), level, re.sub(rb"\[\[[^\]]*\]\]\Z", b"", title))
+        _add_heading(reading, above, rule + len(signs), level, re.sub(rb"\[\[[^\[\]]*\]\]\Z", b"", title))
         return mark.end()
     return mark.end() if signs == b"---" else passages.on_block(reading, mark)
 

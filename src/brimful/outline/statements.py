@@ -96,7 +96,7 @@ class _Reader:
         self._is_c = source.language not in _TYPE
 
     def read(self) -> list[Found]:
-        """What is defined, in order."""
+        """The definitions, in order."""
         scopes: list[_Scope] = []
         code = self._code
         outside = _Scope(len(code), "", "")

@@ -237,7 +237,7 @@ class Definitions(Sequence[Definition]):
         return self._made[at]
 
     def name(self, at: int) -> str:
-        """What one of them is called."""
+        """The name of one definition."""
         return self._name_of(int(self.rows[at, 7]))[0]
 
     def heads(self) -> Numbers:

@@ -227,7 +227,7 @@ def _below(axis: _Axis, heads: Heads, filled: NDArray[np.bool_]) -> NDArray[np.b
 
 
 def _among(values: Cuts, known: Cuts) -> NDArray[np.bool_]:
-    """Which of these are among some others; both ascend."""
+    """A mask of the numbers that are among some others; both ascend."""
     if not len(known):
         return np.zeros(len(values), np.bool_)
     found: NDArray[np.bool_] = known[np.maximum(known.searchsorted(values, side="right") - 1, 0)] == values

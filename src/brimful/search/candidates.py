@@ -1,4 +1,4 @@
-"""Which units does a question look at, and how often does each of its words stand there?"""
+"""Which units does a question look at, and how often does each have its words?"""
 
 from __future__ import annotations
 

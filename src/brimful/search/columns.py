@@ -368,7 +368,7 @@ def _parents(segment: _SegmentUnits) -> NDArray[np.int32]:
 # ---- phrases: Where do words stand side by side?
 
 _GAP = 8  # bytes between two words that follow each other
-NO_WORD = 2  # in so few no other word has room
+_NO_WORD = 2  # in so few no other word has room
 _MOST_LOOKED_AT = 1_000  # places of a phrase in one segment whose text is read
 _RUNS_ON = "\u0e00"  # scripts from here on are written without blanks; their terms overlap
 
@@ -391,7 +391,7 @@ def literal(columns: CorpusColumns, terms: Sequence[bytes]) -> Columns:
     starts = []
     size = sum(map(len, terms)) + _GAP * len(terms)
     for segment, near, loose in zip(
-        columns.segments, following(columns, terms, gap=NO_WORD), following(columns, terms), strict=True
+        columns.segments, following(columns, terms, gap=_NO_WORD), following(columns, terms), strict=True
     ):
         bases, ends, *_ = segment.view.extents
         wide = np.setdiff1d(loose, near, assume_unique=True)

@@ -86,7 +86,7 @@ class QuestionCues:
 
 # ---- lacking: Which words of a question does the corpus lack, and do they decide that nothing answers it?
 
-MOST_DECIDING = 32
+_MOST_DECIDING = 32
 """Distinct words of a question in which one that is missing may decide; a longer one is a paste."""
 _FEW_NOTES = 20_000
 """Bytes of a corpus that is too small to recognise its language."""
@@ -178,7 +178,7 @@ def _decide(cues: QuestionCues, missing: Sequence[Missing], *, has_others: bool)
     columns, names = cues.columns, cues.written_as_names
     if len(missing) == 1 and has_others and missing[0].word not in cues.names:
         return False
-    if len(cues.words) + cues.query.left_out > MOST_DECIDING:
+    if len(cues.words) + cues.query.left_out > _MOST_DECIDING:
         return False
     if names and names.isdisjoint(absent.word for absent in missing):
         return False

@@ -86,7 +86,7 @@ _DECIDES, _NAME_DECIDES = 0.6, 1 / 3
 _MEANT = 700_000
 """A passage that a model finds this much alike, in millionths, may answer in other words."""
 _END_SHARE, _MOST_RELEVANT = 5, 15
-"""Relevance ends below a fifth of the best score, and after so many hits and what ties with the last (decision 023)."""
+"""Relevance ends below a fifth of the best score, and after fifteen hits and what ties with the last (decision 023)."""
 _AGAIN = 3
 """A unit that repeats better ones keeps a third of its score."""
 _OF_FURTHER = np.array([1_000, 667, 444, 296])

@@ -28,11 +28,11 @@ TOKEN_VARIABLE = "BRIMFUL_TOKEN"  # noqa: S105  (the name of a variable, not a t
 _MAKE_ONE = "python -c 'import secrets; print(secrets.token_urlsafe())'"
 
 
-def check_token(token: str | None, *, host: str) -> None:
+def _check_token(token: str | None, *, host: str) -> None:
     """Refuse an address that strangers reach without a token, and a token that can be guessed or not be sent.
 
-    >>> check_token(None, host="127.0.0.1")
-    >>> check_token("tea", host="0.0.0.0")
+    >>> _check_token(None, host="127.0.0.1")
+    >>> _check_token("tea", host="0.0.0.0")
     Traceback (most recent call last):
     brimful.errors.SettingError: token (BRIMFUL_TOKEN) has 3 characters; it needs 16 or more of ASCII without blanks...
     """
@@ -41,17 +41,17 @@ def check_token(token: str | None, *, host: str) -> None:
             f"token ({TOKEN_VARIABLE}) has {len(token)} characters; it needs {limits.TOKEN_CHARACTERS} or more of "
             f"ASCII without blanks; make one: {_MAKE_ONE}"
         )
-    if token is None and not is_loopback(host):
+    if token is None and not _is_loopback(host):
         raise SettingError(
             f"{host!r} can be reached from other machines, which needs a token ({TOKEN_VARIABLE}); give one, or stay "
             "on 127.0.0.1"
         )
 
 
-def is_authorised(header: str, token: str) -> bool:
+def _is_authorised(header: str, token: str) -> bool:
     """Whether an Authorization header holds the token, in constant time.
 
-    >>> is_authorised("bearer tea-at-four-oclock", "tea-at-four-oclock"), is_authorised("Bearer tea", "tea-at-four")
+    >>> _is_authorised("bearer tea-at-four-oclock", "tea-at-four-oclock"), _is_authorised("Bearer tea", "tea-at-four")
     (True, False)
     """
     scheme, _, sent = header.partition(" ")
@@ -59,24 +59,24 @@ def is_authorised(header: str, token: str) -> bool:
     return is_same and scheme.lower() == "bearer"
 
 
-def is_own_origin(origin: str, host: str) -> bool:
+def _is_own_origin(origin: str, host: str) -> bool:
     """Whether an Origin header is the origin of the Host header; nothing is parsed, so nothing can fail.
 
-    >>> is_own_origin("http://localhost:8080", "localhost:8080"), is_own_origin("http://[::1", "localhost:8080")
+    >>> _is_own_origin("http://localhost:8080", "localhost:8080"), _is_own_origin("http://[::1", "localhost:8080")
     (True, False)
     """
     scheme, _, place = origin.lower().partition("://")
     return scheme in ("http", "https") and bool(place) and place == host.lower()
 
 
-def is_loopback(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     """Whether only this machine reaches it.
 
-    >>> is_loopback("localhost"), is_loopback("[::1]"), is_loopback("127.8.8.8"), is_loopback("example.org")
+    >>> _is_loopback("localhost"), _is_loopback("[::1]"), _is_loopback("127.8.8.8"), _is_loopback("example.org")
     (True, True, True, False)
     """
     address = address_of(host)
-    return host.lower() == "localhost" if address is None else address.is_loopback
+    return host.lower() == "localhost" if address is None else address._is_loopback
 
 
 def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -121,7 +121,7 @@ class ServeSettings:
             value = getattr(self, field.name)
             if isinstance(field.default, int | float) and not (isinstance(value, int | float) and value > 0):
                 raise SettingError(f"{field.name} is {value!r}; it must be more than 0")
-        check_token(self.token, host=self.host)
+        _check_token(self.token, host=self.host)
 
 
 def is_served(name: str, settings: ServeSettings) -> bool:
@@ -133,7 +133,7 @@ def is_served(name: str, settings: ServeSettings) -> bool:
     if plain in ("localhost", settings.host.lower()) or plain in (host.lower() for host in settings.hosts):
         return True
     address = address_of(plain)
-    return address is not None and (address.is_loopback or not is_loopback(settings.host))
+    return address is not None and (address._is_loopback or not _is_loopback(settings.host))
 
 
 PROBLEM_TYPE = "application/problem+json"
@@ -164,7 +164,7 @@ class RefusedRequest(BrimfulError):  # noqa: N818  (no error of the server's)
         self.code, self.headers = code, dict(headers or {})
 
 
-def problem_record(code: str, detail: str, errors: Sequence[Mapping[str, str]] = ()) -> dict[str, object]:
+def _problem_record(code: str, detail: str, errors: Sequence[Mapping[str, str]] = ()) -> dict[str, object]:
     """A problem as RFC 9457 writes it."""
     outcome = outcome_of(code)
     record: dict[str, object] = {
@@ -181,7 +181,7 @@ def problem(
     code: str, detail: str, *, errors: Sequence[Mapping[str, str]] = (), headers: Mapping[str, str] | None = None
 ) -> Response:
     """The response for a problem."""
-    record = problem_record(code, detail, errors)
+    record = _problem_record(code, detail, errors)
     headers = {"cache-control": "no-store", **(headers or {})}
     status = outcome_of(code).status
     if status == 503:
@@ -274,12 +274,12 @@ class Guard:
                 "request.host", f"Host {names[0][:100] if names else ''!r} is not a name of this server; use its own"
             )
         origin = headers.get("origin")
-        is_foreign = origin is not None and not is_own_origin(origin, names[0])
+        is_foreign = origin is not None and not _is_own_origin(origin, names[0])
         is_bidden = headers.get("sec-fetch-site", "none") in ("same-origin", "none")
         if is_foreign or (not is_bidden and path not in _OPEN):
             raise RefusedRequest("request.origin", "only this server's own page and programs may ask, no other site's")
         is_open = path in _OPEN or path.startswith("/assets/")
-        if token is not None and not is_open and not is_authorised(headers.get("authorization", ""), token):
+        if token is not None and not is_open and not _is_authorised(headers.get("authorization", ""), token):
             raise RefusedRequest(
                 "request.token",
                 "send the server's token: Authorization: Bearer …",

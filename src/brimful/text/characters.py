@@ -25,7 +25,7 @@ UPPER: Final = 2
 DIGIT: Final = 3
 _UNSPACED: Final = 4  # scripts that write no spaces between words
 _HANGUL: Final = 5
-MARK: Final = 6  # takes the class of the character it stands on; never left in a folded text
+_MARK: Final = 6  # takes the class of the character it stands on; never left in a folded text
 _IGNORED: Final = 7  # soft hyphen, joiners, variation selectors: as if not there
 DOT: Final = 8  # from here on: separators that can hold a word together
 COMMA: Final = 9
@@ -100,7 +100,7 @@ class _Characters:
                 char = chr(code)
                 kind, form = _kind_and_form(char)
                 self.classes[code], self.folded[code] = kind, ord(form[0])
-                self.follows[code] = kind in (MARK, _IGNORED) or _may_join(char)
+                self.follows[code] = kind in (_MARK, _IGNORED) or _may_join(char)
                 if len(form) > 1:
                     self.longer[code] = len(self.tails)
                     self.tails.append(form[1:])
@@ -152,7 +152,7 @@ def _kind_and_form(char: str) -> tuple[int, str]:
         form = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", char).casefold())
     if form == char:
         return kind, char
-    kinds = {_kind(letter) for letter in form} - {MARK}
+    kinds = {_kind(letter) for letter in form} - {_MARK}
     if len(kinds) != 1 or (folded := kinds.pop()) not in _WORD:
         return kind, char
     return (UPPER if kind == UPPER else folded), form
@@ -174,7 +174,7 @@ def _kind(char: str) -> int:
         return DIGIT
     if char in _APOSTROPHES:
         return APOSTROPHE
-    return _script(code) or {"L": UPPER if category in ("Lu", "Lt") else LOWER, "M": MARK, "N": DIGIT}[category[0]]
+    return _script(code) or {"L": UPPER if category in ("Lu", "Lt") else LOWER, "M": _MARK, "N": DIGIT}[category[0]]
 
 
 def _script(code: int) -> int:
@@ -328,8 +328,8 @@ def _settle_marks(
     On a capital it counts as a small letter, since the capital ends before it.
     """
     # A mark composed away or an ignored character between the two changes nothing.
-    passed = (kinds == MARK) | (kinds == _IGNORED) | ~staying
-    if not (passed & (kinds == MARK) & staying).any():
+    passed = (kinds == _MARK) | (kinds == _IGNORED) | ~staying
+    if not (passed & (kinds == _MARK) & staying).any():
         return kinds
     here = np.arange(len(kinds))
     base = np.maximum.accumulate(np.where(passed, -1, here))
@@ -340,7 +340,7 @@ def _settle_marks(
     inherited = np.where(has_base, kinds[base], _SEPARATOR).astype(np.uint8)
     inherited[inherited > _HANGUL] = _SEPARATOR
     inherited[inherited == UPPER] = LOWER
-    return np.where((kinds == MARK) & staying, inherited, kinds)
+    return np.where((kinds == _MARK) & staying, inherited, kinds)
 
 
 def _expand(

@@ -34,7 +34,7 @@ STDIN = "-"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What many commands take: which files and store they mean, and how they answer."""
+    """The files, the store and the form of answers that many commands take."""
 
     paths: Sequence[str] = ()
     store: str | None = None

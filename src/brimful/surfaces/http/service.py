@@ -127,7 +127,7 @@ METRICS_TYPE = "text/plain; version=0.0.4"
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
-class Metrics:
+class _Metrics:
     """Counts since the start, as Prometheus reads them (text format 0.0.4). Threads may share it."""
 
     def __init__(self) -> None:
@@ -181,7 +181,7 @@ class Service:
 
     def __init__(self, engine: Engine, settings: ServeSettings) -> None:
         self.engine, self.settings = engine, settings
-        self.metrics = Metrics()
+        self.metrics = _Metrics()
         self.workers = _Executor(threads=settings.workers, waiting=settings.waiting, name="brimful-http")
         self.runs = _Executor(threads=settings.runs, waiting=settings.waiting_runs, name="brimful-run")
         self.health = _Executor(threads=1, waiting=settings.waiting, name="brimful-health")

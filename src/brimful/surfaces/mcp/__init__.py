@@ -66,14 +66,14 @@ def serve(
     log_to_stderr()
     with open_store(place) as engine:
         ending = threading.Event()
-        server = make_server(engine, ending=ending)
+        server = _make_server(engine, ending=ending)
         if settings is None:
             _serve_stdio(server, ready=ready)
         else:
             _serve_http(server, settings=settings, port=port, ready=ready, ending=ending)
 
 
-def make_server(engine: Engine, *, ending: threading.Event | None = None) -> MCPServer[None]:
+def _make_server(engine: Engine, *, ending: threading.Event | None = None) -> MCPServer[None]:
     """A server over one engine, for any transport; `ending` breaks off what waits for a provider."""
     return MCPServer(
         "brimful",
