@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGE = ROOT / "src" / "brimful"
 PLAIN = {
-    "the page": [*(PACKAGE / "surfaces" / "http").glob("*.py"), PACKAGE / "surfaces" / "serving.py"],
+    "the page": [*(PACKAGE / "surfaces" / "http").glob("*.py"), PACKAGE / "surfaces" / "server.py"],
     "MCP": (PACKAGE / "surfaces" / "mcp").glob("*.py"),
     "PDF": [PACKAGE / "documents" / "loaders" / "office.py"],
     "following changes": [PACKAGE / "ingest" / "watching.py", PACKAGE / "surfaces" / "cli" / "serving.py"],

@@ -33,8 +33,22 @@ class Held:
         for number, document in enumerate(self.documents):
             if document.path == path:
                 content_hash = blake3(document.content).digest()
-                facts = (document.time, document.kind, document.language)
-                return Row(number, path, document.id, content_hash, len(document), *facts)
+                return Row(
+                    number,
+                    path,
+                    raw_id=bytes.fromhex(document.id),
+                    content_hash=content_hash,
+                    leaf=leaf_hash(path, document.time, content_hash),
+                    bucket=bucket_of(path),
+                    length=len(document),
+                    time=document.time,
+                    kind=document.kind,
+                    language=document.language,
+                    rule="",
+                    title=None,
+                    origin=None,
+                    stamp=None,
+                )
         return None
 
     def expect(self, paths, *, proofs=False):

@@ -66,9 +66,8 @@ def rooms_to_grow(count: int, budget_bytes: int, *, percent: int) -> list[int]:
     >>> rooms_to_grow(4, 10_000, percent=20)
     [960, 480, 320, 240]
     """
-    least = _LEAST_ROOM_BYTES if percent else 0
     total = sum(1 / rank for rank in range(1, count + 1))
-    return [max(int(budget_bytes * percent / 100 / total / rank), least) for rank in range(1, count + 1)]
+    return [int(budget_bytes * percent / 100 / total / rank) for rank in range(1, count + 1)]
 
 
 def field_cuts(
@@ -90,14 +89,15 @@ def field_cuts(
     for cut, room in zip(cuts, rooms, strict=False):
         cut.share = room
     cuts = joined(cuts, may_join, gap=BRIDGED_BYTES)
+    least = _LEAST_ROOM_BYTES if any(rooms) else 0
     for cut in cuts:
-        cut.span = _whole(document, cut.span, cut.share)
+        cut.span = _whole(document, cut.span, max(cut.share, least))
     cuts = joined(cuts, may_join, gap=BRIDGED_BYTES)
     for cut in cuts if of_units else ():
         _begin_well(cut)
     for hit in next_in_line:
         single = _cut_of(document, hit, of_units=of_units)
-        single.span = _whole(document, single.span, min(rooms, default=0))
+        single.span = _whole(document, single.span, least)
         if of_units:
             single.span = _from_words(single)
         if not any(single.span.shared(cut.span) for cut in cuts):
