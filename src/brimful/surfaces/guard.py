@@ -76,7 +76,7 @@ def _is_loopback(host: str) -> bool:
     (True, True, True, False)
     """
     address = address_of(host)
-    return host.lower() == "localhost" if address is None else address._is_loopback
+    return host.lower() == "localhost" if address is None else address.is_loopback
 
 
 def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -133,7 +133,7 @@ def is_served(name: str, settings: ServeSettings) -> bool:
     if plain in ("localhost", settings.host.lower()) or plain in (host.lower() for host in settings.hosts):
         return True
     address = address_of(plain)
-    return address is not None and (address._is_loopback or not _is_loopback(settings.host))
+    return address is not None and (address.is_loopback or not _is_loopback(settings.host))
 
 
 PROBLEM_TYPE = "application/problem+json"
