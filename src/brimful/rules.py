@@ -17,7 +17,7 @@ VERSIONS: Final = {
     "stems": 1,  # which forms of a word are one, and which words reveal a language
     "terms": 1,  # how a text is split into words, and how each is written
     "units": 4,  # where units and sections begin
-    "windows": 10,  # how much around each place is shown, and what of it fits
+    "windows": 11,  # how much around each place is shown, and what of it fits
 }
 
 RULES: Final = ", ".join([f"{name} {version}" for name, version in VERSIONS.items()]) + (

@@ -14,6 +14,7 @@ from brimful.windows.cutoff import (
     field_cuts,
     relevance_cutoff,
 )
+from brimful.windows.whole import LEAST_BYTES
 
 PAGE = Document("tea.md", "".join(f"Sentence number {n:03} of the page. " for n in range(100)))
 
@@ -79,6 +80,18 @@ def test_touching_hits_become_one_window():
     assert len(field_cuts(PAGE, near)) == 1
     apart = [Hit("tea.md", 0, 10, 2.0), Hit("tea.md", 11 + BRIDGED_BYTES, 50 + BRIDGED_BYTES, 1.0)]
     assert len(field_cuts(PAGE, apart)) == 2
+
+
+def test_a_scrap_is_shown_with_what_is_near():
+    """A scrap and its neighbour are one window, which costs little more than two; long windows stay apart."""
+    paragraphs = [f"Sentence {n} of the page.\n\n" for n in range(10, 50)]
+    page, size = Document("notes.md", "".join(paragraphs)), len(paragraphs[0])
+    gap = BRIDGED_BYTES // size + 1
+    for length, windows in ((1, 1), (LEAST_BYTES // size + 1, 2)):
+        ends = [length, gap + 2 * length]
+        hits = [Hit("notes.md", (end - length) * size, end * size, 1.0) for end in ends]
+        assert len(field_cuts(page, hits, rooms=(1, 1))) == windows
+        assert len(field_cuts(page, hits)) == 2
 
 
 def test_what_is_next_in_line_stands_alone():

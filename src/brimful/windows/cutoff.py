@@ -92,7 +92,8 @@ def field_cuts(
     least = _LEAST_ROOM_BYTES if any(rooms) else 0
     for cut in cuts:
         cut.span = _whole(document, cut.span, max(cut.share, least))
-    cuts = joined(cuts, may_join, gap=BRIDGED_BYTES)
+    scrap = LEAST_BYTES if least and document.kind == "prose" else 0
+    cuts = joined(cuts, may_join, gap=BRIDGED_BYTES, least=scrap)
     for cut in cuts if of_units else ():
         _begin_well(cut)
     for hit in next_in_line:

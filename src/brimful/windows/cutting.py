@@ -57,14 +57,18 @@ def _cover(first: Span, second: Span) -> Span:
     return Span(min(first.start, second.start), max(first.end, second.end))
 
 
-def joined(cuts: Iterable[Cut], may_join: _Joinable, *, gap: int = 0) -> list[Cut]:
-    """Cuts of one document in order, those joined that overlap, touch, or lie within `gap` where they may."""
+def joined(cuts: Iterable[Cut], may_join: _Joinable, *, gap: int = 0, least: int = 0) -> list[Cut]:
+    """Cuts of one document in order, those joined that overlap, touch, or lie within `gap` where they may.
+
+    A cut shorter than `least` is a scrap: it is joined with a neighbour that lies within as many bytes.
+    """
     results: list[Cut] = []
     for cut in sorted(cuts, key=lambda cut: cut.span):
         last = results[-1] if results else None
+        reach = max(gap, least) if last and min(len(last.span), len(cut.span)) < least else gap
         if last is not None and (
             cut.span.start <= last.span.end
-            or (cut.span.start - last.span.end <= gap and may_join(last.span.end, cut.span.start))
+            or (cut.span.start - last.span.end <= reach and may_join(last.span.end, cut.span.start))
         ):
             last.join(cut)
         else:
