@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -22,6 +23,8 @@ from brimful.store.caching import ByteCache
 
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: what is unsent is dropped
 _PIECE_BYTES = limits.HEAD_BYTES // 16
+_LINGER_SECONDS = 1
+"""How long the rest of a refused request is thrown away, so that its sender can read the answer."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -107,6 +110,7 @@ class Connection(H11Protocol):
         super().__init__(*args, **kwargs)
         self._most, self._waiting = most, waiting  # the longest first
         self._deadline: asyncio.TimerHandle | None = None
+        self._is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a head, in the place of another connection where there is none free."""
@@ -123,10 +127,20 @@ class Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Read piece by piece, since h11 bounds a head only while it is incomplete."""
         for start in range(0, len(data), _PIECE_BYTES):
-            if not self.transport.is_closing():
+            if not (self._is_refused or self.transport.is_closing()):
                 super().data_received(data[start : start + _PIECE_BYTES])
         if self in self._waiting and self._is_answering:
             self._set_deadline()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a request, and read on for a moment: to close over unread bytes would reset the connection."""
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+        answer = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+        for event in (answer, h11.Data(data=msg.encode("ascii")), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self._is_refused = True
+        self._forget()
+        self.loop.call_later(_LINGER_SECONDS, self.transport.close)
 
     def on_response_complete(self) -> None:
         """Wait for the next head, or answer one that is here already."""
